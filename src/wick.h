@@ -157,7 +157,11 @@ wick_status wick_chat_tokenize(const wick_model *model, const wick_message *mess
 
 typedef struct wick_engine wick_engine;
 
-typedef enum wick_cache_type { WICK_CACHE_F16 = 0, WICK_CACHE_F32, WICK_CACHE_INT8 } wick_cache_type;
+typedef enum wick_cache_type {
+  WICK_CACHE_F16 = 0,
+  WICK_CACHE_F32,
+  WICK_CACHE_INT8
+} wick_cache_type;
 
 typedef struct wick_engine_options {
   const wick_allocator *allocator; /* NULL: malloc */
@@ -183,14 +187,14 @@ typedef struct wick_logit_bias {
  * penalties, (temperature 0: the largest logit, lowest id on a tie), temperature, top-k, typical,
  * top-p, min-p, draw. */
 typedef struct wick_sampling {
-  float temperature; /* 0: greedy */
-  int top_k;         /* 0: off */
-  float top_p;       /* 1: off */
-  float min_p;       /* 0: off */
-  float typical_p;   /* 1: off */
-  float repetition_penalty; /* 1: off */
+  float temperature;                         /* 0: greedy */
+  int top_k;                                 /* 0: off */
+  float top_p;                               /* 1: off */
+  float min_p;                               /* 0: off */
+  float typical_p;                           /* 1: off */
+  float repetition_penalty;                  /* 1: off */
   float frequency_penalty, presence_penalty; /* 0: off */
-  int penalty_window;       /* last tokens that penalties look at; 0: 64, -1: all */
+  int penalty_window; /* last tokens that penalties look at; 0: 64, -1: all */
   uint64_t seed;
   const wick_logit_bias *logit_bias; /* borrowed for the call of submit */
   size_t n_logit_bias;
@@ -244,7 +248,7 @@ typedef struct wick_logprob {
 typedef struct wick_event {
   wick_event_type type;
   wick_request_id id;
-  int32_t token; /* TOKEN */
+  int32_t token;    /* TOKEN */
   const char *text; /* whole UTF-8 sequences; borrowed until the next call of step or next */
   size_t n_bytes;
   float logprob;                    /* TOKEN, when asked for */
@@ -254,8 +258,17 @@ typedef struct wick_event {
   wick_finish finish; /* DONE */
 } wick_event;
 
-/* The next event, oldest first; false when there is none. */
+/* The next event, oldest first; false when there is none. While events wait, wick_engine_step does
+ * nothing: a slow reader slows the engine, and nothing is lost. */
 bool wick_engine_next(wick_engine *engine, wick_event *out);
+
+/* Threads that the next step will use. */
+int wick_engine_threads(const wick_engine *engine);
+#ifdef __wasm__
+/* The body of an extra worker that the host started on the shared memory; returns when the engine
+ * is freed. From the next step on it is one of the engine's threads. */
+void wick_engine_worker(wick_engine *engine);
+#endif
 
 /* ---- raw evaluation: logits, hidden states, perplexity --------------------------------------- */
 
@@ -263,8 +276,8 @@ bool wick_engine_next(wick_engine *engine, wick_event *out);
  * must equal what earlier calls evaluated, 0 starts over). logits, or NULL: float32 [n_ids -
  * first_output][n_vocab]. hidden, or NULL: float32 [n_layers + 1][n_ids][n_embd]: row 0 the
  * embedding, row i the residual stream after layer i, the last row after the final norm. */
-wick_status wick_engine_evaluate(wick_engine *engine, const int32_t *ids, size_t n_ids, size_t n_past,
-                                 size_t first_output, float *logits, float *hidden,
+wick_status wick_engine_evaluate(wick_engine *engine, const int32_t *ids, size_t n_ids,
+                                 size_t n_past, size_t first_output, float *logits, float *hidden,
                                  wick_error *error);
 
 /* Sums over scored positions; start from zeros. */

@@ -1,5 +1,6 @@
 /* A cursor over untrusted little-endian bytes. Every read is checked; after the first that does not
- * fit the cursor stays failed and reads give zeros, so a parser checks once at the end of a group. */
+ * fit the cursor stays failed and reads give zeros, so a parser checks once at the end of a group.
+ */
 #ifndef WICK_CORE_CURSOR_H
 #define WICK_CORE_CURSOR_H
 
@@ -31,13 +32,17 @@ static inline uint64_t wick_cursor_unsigned(wick_cursor *cursor, int n_bytes) {
   return value;
 }
 
-static inline uint8_t wick_cursor_u8(wick_cursor *c) { return (uint8_t)wick_cursor_unsigned(c, 1); }
+static inline uint8_t wick_cursor_u8(wick_cursor *c) {
+  return (uint8_t)wick_cursor_unsigned(c, 1);
+}
 static inline uint16_t wick_cursor_u16(wick_cursor *c) {
   return (uint16_t)wick_cursor_unsigned(c, 2);
 }
 static inline uint32_t wick_cursor_u32(wick_cursor *c) {
   return (uint32_t)wick_cursor_unsigned(c, 4);
 }
-static inline uint64_t wick_cursor_u64(wick_cursor *c) { return wick_cursor_unsigned(c, 8); }
+static inline uint64_t wick_cursor_u64(wick_cursor *c) {
+  return wick_cursor_unsigned(c, 8);
+}
 
 #endif

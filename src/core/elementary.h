@@ -1,6 +1,6 @@
 /* exp, log, sin and cos of our own, so that a seed gives the same text whatever the C library.
- * Built from +, -, *, / and bit moves in a fixed order (no fma), so results are equal bit for bit on
- * every IEEE 754 machine. Chapter 8. */
+ * Built from +, -, *, / and bit moves in a fixed order (no fma), so results are equal bit for bit
+ * on every IEEE 754 machine. Chapter 8. */
 #ifndef WICK_CORE_ELEMENTARY_H
 #define WICK_CORE_ELEMENTARY_H
 

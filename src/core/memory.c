@@ -1,18 +1,32 @@
 /* See memory.h. */
+#if defined(__linux__)
+#define _DEFAULT_SOURCE
+#include <sys/mman.h>
+#endif
 #include "core/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum { HUGE_PAGE_BYTES = 2 << 20 };
+
 /* aligned_alloc is missing on old macOS and pads on others: keep the base pointer just below. */
 static void *default_allocate(void *context, size_t bytes, size_t alignment) {
   (void)context;
+#if defined(MADV_HUGEPAGE)
+  bool huge = bytes >= 2 * (size_t)HUGE_PAGE_BYTES;
+  if (huge) alignment = HUGE_PAGE_BYTES;
+#endif
   if (bytes > SIZE_MAX - alignment - sizeof(void *)) return NULL;
   char *base = malloc(bytes + alignment + sizeof(void *));
   if (!base) return NULL;
   uintptr_t start = (uintptr_t)base + sizeof(void *);
   uintptr_t aligned = (start + alignment - 1) & ~(uintptr_t)(alignment - 1);
   memcpy((void *)(aligned - sizeof(void *)), &base, sizeof base);
+#if defined(MADV_HUGEPAGE)
+  /* Weights are read from end to end for every token: 4 KB pages cost a third of the bandwidth. */
+  if (huge) madvise((void *)aligned, bytes & ~(size_t)(HUGE_PAGE_BYTES - 1), MADV_HUGEPAGE);
+#endif
   return (void *)aligned;
 }
 

@@ -1,12 +1,15 @@
 /* A team of threads that run one function together, with barriers inside. A forward pass is one
- * run; its fused stages are separated by wick_barrier. Joins spin for some 50 microseconds of
- * time, then sleep, so an oversubscribed machine does not burn. Without threads (n = 1) everything
- * compiles to plain calls. Natively pthreads; on wasm the host starts workers that call
- * wick_pool_worker. Chapter 7. */
+ * run; its fused stages are separated by wick_barrier. A join spins for some 50 microseconds, then
+ * sleeps, so an oversubscribed machine does not burn. With one thread everything is a plain call.
+ * Natively the pool starts pthreads; on wasm the host starts workers, and each that calls
+ * wick_pool_worker joins the team from the next run on, so a worker that never starts is never
+ * waited for. Chapter 7. */
 #ifndef WICK_CORE_POOL_H
 #define WICK_CORE_POOL_H
 
 #include "core/memory.h"
+
+enum { WICK_MAX_THREADS = 64 };
 
 typedef struct wick_pool wick_pool;
 
@@ -18,14 +21,17 @@ typedef struct wick_team {
 
 typedef void wick_team_function(void *context, const wick_team *team);
 
-/* n_threads >= 1, the caller included. When not all threads can be started the pool has fewer;
- * wick_pool_threads says how many. */
+/* n_threads in 1 .. WICK_MAX_THREADS (clamped), the caller included. */
 wick_status wick_pool_new(const wick_allocator *allocator, int n_threads, wick_pool **out,
                           wick_error *error);
+/* Ends the workers first. pool may be NULL. */
 void wick_pool_free(wick_pool *pool);
+/* The most threads that a run may have, and how many the next one will have. */
+int wick_pool_max_threads(const wick_pool *pool);
 int wick_pool_threads(const wick_pool *pool);
 
-/* Run function on every thread and return when all are done. The caller is thread 0. */
+/* Run function on every thread and return when all are done. The caller is thread 0. Runs of one
+ * pool do not overlap or nest. */
 void wick_pool_run(wick_pool *pool, wick_team_function *function, void *context);
 
 /* Inside a run: wait for all threads. Everything written before is visible after. */
@@ -39,9 +45,8 @@ static inline void wick_team_range(const wick_team *team, size_t n, size_t *begi
   *end = *begin + each + (thread < rest ? 1 : 0);
 }
 
-#ifdef __wasm__
-/* The body of worker number thread (1 ..); returns when the pool is freed. */
-void wick_pool_worker(wick_pool *pool, int thread);
-#endif
+/* The body of a worker that the host started; returns when the pool is freed. Workers beyond the
+ * pool's most threads return at once. */
+void wick_pool_worker(wick_pool *pool);
 
 #endif
