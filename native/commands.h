@@ -1,6 +1,6 @@
-/* The subcommands of `wick`, one per file native/NAME.c. argv[0] is the command's own name ("convert"),
- * the arguments follow. The result is the exit status: 0 done, 1 failed with one line on stderr, 2
- * wrong usage. */
+/* The subcommands of `wick`, one per file native/NAME.c. argv[0] is the command's own name
+ * ("convert"), the arguments follow. The result is the exit status: 0 done, 1 failed with one line
+ * on stderr, 2 wrong usage. */
 #ifndef WICK_NATIVE_COMMANDS_H
 #define WICK_NATIVE_COMMANDS_H
 

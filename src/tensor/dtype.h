@@ -31,6 +31,10 @@ typedef struct wick_dtype_info {
 /* NULL for a number that wick does not read. */
 const wick_dtype_info *wick_dtype_get_info(uint32_t dtype);
 
+/* ggml's name of a type number, also of those that wick does not read; "unknown" beyond them. For
+ * messages. */
+const char *wick_dtype_name(uint32_t dtype);
+
 /* Bytes of a row of n_cols weights, or false: unknown type, n_cols not a multiple of the block, or
  * too large. */
 bool wick_dtype_row_bytes(wick_dtype dtype, uint64_t n_cols, uint64_t *out);
