@@ -1,6 +1,6 @@
-/* The contract of every kernel: one table of function pointers, filled level by level. The reference
- * fills all of it; each instruction-set file then overwrites what it does faster (the manner of
- * dav1d's DSP tables). Chapters 5, 6, 18, 19.
+/* The contract of every kernel: one table of function pointers, filled level by level. The
+ * reference fills all of it; each instruction-set file then overwrites what it does faster (the
+ * manner of dav1d's DSP tables). Chapters 5, 6, 18, 19.
  *
  * Two rules hold for every variant:
  * 1. Within one level an output's bits depend only on its own row and its own token's activations:
@@ -9,9 +9,9 @@
  * 2. Against the reference: integer parts are equal exactly, float sums within the tolerances of
  *    tests/kernels/tolerances.h.
  *
- * Packed weights. A matrix of n_rows x n_cols is cut into groups of rows_per_group = R rows (the last
- * group padded with zero rows), a group into blocks of 32 columns. All of a group's blocks lie one
- * after another. Per block (h = IEEE half, little-endian):
+ * Packed weights. A matrix of n_rows x n_cols is cut into groups of rows_per_group = R rows (the
+ * last group padded with zero rows), a group into blocks of 32 columns. All of a group's blocks lie
+ * one after another. Per block (h = IEEE half, little-endian):
  *
  *   WICK_PACKED_Q4   R x h d | R x h m | 4 runs j = 0..3 of 4R bytes: byte 4r+i of run j holds
  *     20R bytes      column 4j+i of row r in its low nibble and column 16+4j+i in its high one.
@@ -24,8 +24,9 @@
  * So a lane is a row: no sum ever crosses lanes, and every instruction set adds in one order.
  *
  * Activations for packed weights: each token's row is cut into blocks of 32; a block has a scale
- * s = max|x| / 127 (0 when the block is all zeros), codes q = round-to-nearest-even(x / s) in
- * -127..127, and t = s * (float)(sum of q). The product of a row and a token, block after block:
+ * s = max|x| / 127, codes q = round-to-nearest-even(x / s) in -127..127, and t = s * (float)(sum of
+ * q). A block whose s is no normal number counts as zeros (s = 0, all q = 0); one with an infinity
+ * or NaN gives NaN (s = NaN, all q = 0). The product of a row and a token, block after block:
  *
  *   Q4:  acc = fma((float)sum(nibble * q), d * s, acc); acc = fma(m, t, acc)
  *   Q8:  acc = fma((float)sum(code * q), d * s, acc)
@@ -38,7 +39,12 @@
 #include "core/memory.h"
 #include "tensor/dtype.h"
 
-typedef enum wick_packing { WICK_PACKED_NONE, WICK_PACKED_Q4, WICK_PACKED_Q8, WICK_N_PACKINGS } wick_packing;
+typedef enum wick_packing {
+  WICK_PACKED_NONE,
+  WICK_PACKED_Q4,
+  WICK_PACKED_Q8,
+  WICK_N_PACKINGS
+} wick_packing;
 
 enum { WICK_BLOCK = 32 };          /* columns of a packed block and of an activation block */
 enum { WICK_KV_BLOCK = 32 };       /* positions of a KV cache block */
@@ -60,10 +66,10 @@ typedef void wick_matmul_function(float *out, size_t out_stride, size_t n_rows, 
                                   void *scratch);
 
 typedef struct wick_kernels {
-  const char *level;      /* "reference", "avx2", "avx-vnni", "avx512-vnni", "neon", ... */
-  uint32_t level_bit;     /* WICK_LEVEL_* */
-  size_t rows_per_group;  /* R: 8 or 16 or 32 */
-  size_t tile_tokens;     /* tokens of an activation tile */
+  const char *level;     /* "reference", "avx2", "avx-vnni", "avx512-vnni", "neon", ... */
+  uint32_t level_bit;    /* WICK_LEVEL_* */
+  size_t rows_per_group; /* R: 8 or 16 or 32 */
+  size_t tile_tokens;    /* tokens of an activation tile */
 
   /* -- packed weights -- */
   size_t (*tile_bytes)(size_t n_cols);    /* of one tile, a multiple of 64 */
