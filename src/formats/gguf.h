@@ -6,8 +6,18 @@
 #include "formats/weights.h"
 
 typedef enum wick_gguf_type {
-  WICK_GGUF_U8, WICK_GGUF_I8, WICK_GGUF_U16, WICK_GGUF_I16, WICK_GGUF_U32, WICK_GGUF_I32,
-  WICK_GGUF_F32, WICK_GGUF_BOOL, WICK_GGUF_STRING, WICK_GGUF_ARRAY, WICK_GGUF_U64, WICK_GGUF_I64,
+  WICK_GGUF_U8,
+  WICK_GGUF_I8,
+  WICK_GGUF_U16,
+  WICK_GGUF_I16,
+  WICK_GGUF_U32,
+  WICK_GGUF_I32,
+  WICK_GGUF_F32,
+  WICK_GGUF_BOOL,
+  WICK_GGUF_STRING,
+  WICK_GGUF_ARRAY,
+  WICK_GGUF_U64,
+  WICK_GGUF_I64,
   WICK_GGUF_F64,
 } wick_gguf_type;
 
@@ -45,6 +55,11 @@ bool wick_gguf_get_u64(const wick_gguf *gguf, const char *key, uint64_t *out);
 bool wick_gguf_get_f64(const wick_gguf *gguf, const char *key, double *out);
 bool wick_gguf_get_bool(const wick_gguf *gguf, const char *key, bool *out);
 bool wick_gguf_get_string(const wick_gguf *gguf, const char *key, wick_string *out);
+
+/* The same of a value at hand. */
+bool wick_gguf_value_u64(const wick_gguf_value *value, uint64_t *out);
+/* Bytes of one element; 0 for strings and arrays. */
+size_t wick_gguf_type_bytes(wick_gguf_type type);
 
 /* Walk an array of strings: *at starts at 0; false after the last. */
 bool wick_gguf_next_string(const wick_gguf_value *value, uint64_t *at, wick_string *out);

@@ -7,13 +7,16 @@
 
 #include "core/status.h"
 
-/* data need not be terminated. The caller frees *out by cJSON_Delete. Trailing bytes after the value
- * (other than white space) are an error. */
+/* data need not be terminated. The caller frees *out by cJSON_Delete. Trailing bytes after the
+ * value (other than white space) are an error. */
 wick_status wick_json_parse(const char *name, const char *data, size_t n_bytes, cJSON **out,
                             wick_error *error);
 
-/* object[key] as a whole number (number, string, bool); false when missing or of another type.
- * null counts as missing. */
+/* A whole number from 0 to 2^53 - 1 (beyond it doubles skip some); false for anything else. */
+bool wick_json_value_u64(const cJSON *value, uint64_t *out);
+
+/* object[key] as a whole number (number, bool, string); false when missing or of another type. null
+ * counts as missing. */
 bool wick_json_u64(const cJSON *object, const char *key, uint64_t *out);
 bool wick_json_f64(const cJSON *object, const char *key, double *out);
 bool wick_json_bool(const cJSON *object, const char *key, bool *out);
