@@ -66,7 +66,9 @@ static void word_destroy(pool_word *word) {
   (void)word;
 }
 
-static void word_sleep(pool_word *word, uint32_t old) {
+/* Alone in a function that is never inlined (the build holds its name): Node 20's baseline compiler
+ * loses the caller's local values across the wait. */
+__attribute__((noinline)) static void word_sleep(pool_word *word, uint32_t old) {
   __builtin_wasm_memory_atomic_wait32((int *)&word->value, (int)old, -1);
 }
 

@@ -1,0 +1,112 @@
+// Running other programs: quietly, with the end of their output shown when they fail.
+import { spawn, spawnSync } from 'node:child_process';
+import { root } from './paths.mjs';
+
+/**
+ * @typedef {object} RunOptions
+ * @property {string} [cwd]
+ * @property {NodeJS.ProcessEnv} [env] added to this process's own
+ * @property {string} [input] given on standard input
+ * @property {(text: string) => void} [onOutput] sees output as it comes
+ * @property {boolean} [show] let the program write to our own output
+ * @property {number} [timeoutSeconds]
+ */
+
+/** @typedef {{ status: number, output: string, stdout: string }} RunResult */
+
+/**
+ * Runs a program to its end; never throws for a failing one.
+ * @param {string[]} command
+ * @param {RunOptions} [options]
+ * @returns {Promise<RunResult>}
+ */
+export function attempt(command, options = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(command[0], command.slice(1), {
+      cwd: options.cwd ?? root,
+      env: { ...process.env, ...options.env },
+      stdio: options.show ? 'inherit' : ['pipe', 'pipe', 'pipe'],
+      timeout: (options.timeoutSeconds ?? 0) * 1000,
+      killSignal: 'SIGKILL',
+    });
+    let output = '';
+    let stdout = '';
+    child.stdout?.setEncoding('utf8').on('data', (text) => {
+      output += text;
+      stdout += text;
+      options.onOutput?.(text);
+    });
+    child.stderr?.setEncoding('utf8').on('data', (text) => {
+      output += text;
+      options.onOutput?.(text);
+    });
+    // A program that does not read its input must not break us.
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(options.input ?? '');
+    child.on('error', (error) => resolve({ status: 127, output: `${error.message}\n`, stdout }));
+    child.on('close', (code, signal) => {
+      if (signal) output += `\n${command[0]} was ended by ${signal}\n`;
+      resolve({ status: code ?? 1, output, stdout });
+    });
+  });
+}
+
+/** What went wrong, in one line that a person can act on. */
+export class ToolError extends Error {}
+
+/**
+ * Runs a program and throws a ToolError with the end of its output when it fails.
+ * @param {string[]} command
+ * @param {RunOptions} [options]
+ * @returns {Promise<string>} its standard output
+ */
+export async function run(command, options = {}) {
+  const result = await attempt(command, options);
+  if (result.status !== 0) {
+    const tail = result.output.trimEnd().split('\n').slice(-40).join('\n');
+    throw new ToolError(`${command.join(' ')}\n${tail}\nfailed with status ${result.status}`);
+  }
+  return result.stdout;
+}
+
+/**
+ * The first line that a program prints, or '' when it cannot run.
+ * @param {string[]} command
+ * @param {NodeJS.ProcessEnv} [env]
+ */
+export function firstLine(command, env = {}) {
+  const result = spawnSync(command[0], command.slice(1), {
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  return result.status === 0 ? result.stdout.split('\n')[0].trim() : '';
+}
+
+/** Whether a program is on PATH. @param {string} name */
+export function onPath(name) {
+  return spawnSync('sh', ['-c', 'command -v "$1"', 'sh', name], { stdio: 'ignore' }).status === 0;
+}
+
+/** One line of progress. @param {string} text */
+export function say(text) {
+  process.stdout.write(`${text}\n`);
+}
+
+/**
+ * Runs a tool's main function; a ToolError becomes one message and status 1.
+ * @param {() => Promise<void>} main
+ */
+export async function runMain(main) {
+  try {
+    await main();
+  } catch (error) {
+    process.stderr.write(`wick: ${error instanceof ToolError ? error.message : error?.stack}\n`);
+    process.exitCode = 1;
+  }
+}
+
+/** Whether this module is the program that was started. @param {string} url import.meta.url */
+export function isMain(url) {
+  return process.argv[1] !== undefined && url === new URL(`file://${process.argv[1]}`).href;
+}
