@@ -13,6 +13,11 @@ typedef struct level {
 
 /* Best first, the reference last. */
 static const level levels[] = {
+#if defined(__x86_64__)
+    {WICK_LEVEL_AVX512_VNNI, WICK_LEVEL_AVX2, wick_kernels_avx512_vnni},
+    {WICK_LEVEL_AVX_VNNI, WICK_LEVEL_AVX2, wick_kernels_avx_vnni},
+    {WICK_LEVEL_AVX2, WICK_LEVEL_REFERENCE, wick_kernels_avx2},
+#endif
 #if defined(__wasm_relaxed_simd__)
     {WICK_LEVEL_RELAXED, WICK_LEVEL_SIMD128, wick_kernels_relaxed},
 #endif

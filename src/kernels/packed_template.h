@@ -1,0 +1,222 @@
+/* Template: products of packed weights (kernels.h) with quantized activations (packed_tile.h). A
+ * lane is a row, so no sum crosses lanes and every level adds in the contract's order. Chapters 6,
+ * 18, 19. The including file defines:
+ *
+ *   ROWS, GROUPS        rows of a group = lanes of a vector; groups that the tile kernel takes at
+ * once bytes, floats, sums 4 * ROWS bytes (the codes of a run), ROWS floats, ROWS running integer
+ * sums load_bytes(p) store_bytes(p, bytes) low_nibbles(bytes) high_nibbles(bytes) broadcast(p) four
+ * activation codes in every lane load_floats(p) store_floats(p, floats) load_halves(p)
+ * set_floats(x) zero_floats() multiply(a, b) multiply_add(a, b, acc)   acc + a * b, fused
+ *   prefetch(p)
+ *   q4_start() q4_dot(sums, nibbles, activations) q4_total(sums) -> floats
+ *   q8_prepare(bytes)   codes as unpacked for q8_dot
+ *   q8_start(correction) q8_dot(sums, prepared, activations) q8_total(sums) -> floats
+ */
+#include "kernels/packed_tile.h"
+#include "kernels/template.h"
+
+enum {
+  RUN_BYTES = 4 * ROWS,
+  Q4_BLOCK_BYTES = 20 * ROWS,
+  Q8_BLOCK_BYTES = 34 * ROWS,
+  UNPACKED_BYTES = 2 * 4 * ROWS + PACKED_RUNS * RUN_BYTES, /* one block: d, m, codes */
+  AHEAD = 4096, /* bytes that the vector kernels prefetch ahead: a page */
+};
+
+/* Writes a vector of ROWS outputs, or the first n_rows of it. */
+WICK_INLINE void store_rows(float *out, size_t n_rows, floats values) {
+  if (n_rows >= ROWS) {
+    store_floats(out, values);
+    return;
+  }
+  float part[ROWS];
+  store_floats(part, values);
+  for (size_t r = 0; r < n_rows; r++) out[r] = part[r];
+}
+
+/* ---- one token, straight from the packed bytes: as fast as memory delivers them ---- */
+
+static void matvec_q4(float *out, size_t n_rows, size_t n_cols, const void *groups,
+                      const void *tile) {
+  const uint8_t *w = groups;
+  for (size_t row = 0; row < n_rows; row += ROWS) {
+    const uint8_t *x = tile;
+    floats acc = zero_floats();
+    for (size_t b = 0; b < n_cols / WICK_BLOCK; b++) {
+      WICK_UNROLL for (size_t line = 0; line < Q4_BLOCK_BYTES; line += 64)
+          prefetch(w + AHEAD + line);
+      sums low = q4_start(), high = q4_start();
+      WICK_UNROLL for (size_t j = 0; j < PACKED_RUNS / 2; j++) {
+        bytes both = load_bytes(w + 4 * ROWS + j * RUN_BYTES);
+        low = q4_dot(low, low_nibbles(both), broadcast(packed_codes(x, 1, j, 0)));
+        high = q4_dot(high, high_nibbles(both), broadcast(packed_codes(x, 1, j + 4, 0)));
+      }
+      floats scale = multiply(load_halves(w), set_floats(packed_scale(x, 1, 0)));
+      acc = multiply_add(q4_total(q4_add(low, high)), scale, acc);
+      acc = multiply_add(load_halves(w + 2 * ROWS), set_floats(packed_offset(x, 1, 0)), acc);
+      w += Q4_BLOCK_BYTES;
+      x += PACKED_TOKEN_BYTES;
+    }
+    store_rows(out + row, n_rows - row, acc);
+  }
+}
+
+static void matvec_q8(float *out, size_t n_rows, size_t n_cols, const void *groups,
+                      const void *tile) {
+  const uint8_t *w = groups;
+  for (size_t row = 0; row < n_rows; row += ROWS) {
+    const uint8_t *x = tile;
+    floats acc = zero_floats();
+    for (size_t b = 0; b < n_cols / WICK_BLOCK; b++) {
+      WICK_UNROLL for (size_t line = 0; line < Q8_BLOCK_BYTES; line += 64)
+          prefetch(w + AHEAD + line);
+      sums sum = q8_start(packed_correction(x, 1, 0));
+      WICK_UNROLL for (size_t j = 0; j < PACKED_RUNS; j++) {
+        bytes codes = q8_prepare(load_bytes(w + 2 * ROWS + j * RUN_BYTES));
+        sum = q8_dot(sum, codes, broadcast(packed_codes(x, 1, j, 0)));
+      }
+      floats scale = multiply(load_halves(w), set_floats(packed_scale(x, 1, 0)));
+      acc = multiply_add(q8_total(sum), scale, acc);
+      w += Q8_BLOCK_BYTES;
+      x += PACKED_TOKEN_BYTES;
+    }
+    store_rows(out + row, n_rows - row, acc);
+  }
+}
+
+/* ---- many tokens: unpack a few groups once, then a register tile over the tokens ---- */
+
+static size_t scratch_bytes(size_t n_cols) {
+  return (GROUPS * (n_cols / WICK_BLOCK) * UNPACKED_BYTES + 63) / 64 * 64;
+}
+
+/* One group into every GROUPS-th place of the scratch. */
+static void unpack_group(uint8_t *to, wick_packing packing, size_t n_blocks, const uint8_t *w) {
+  for (size_t b = 0; b < n_blocks; b++, to += GROUPS * UNPACKED_BYTES) {
+    uint8_t *codes = to + 2 * 4 * ROWS;
+    store_floats((float *)to, load_halves(w));
+    if (packing == WICK_PACKED_Q4) {
+      store_floats((float *)to + ROWS, load_halves(w + 2 * ROWS));
+      for (size_t j = 0; j < PACKED_RUNS / 2; j++) {
+        bytes both = load_bytes(w + 4 * ROWS + j * RUN_BYTES);
+        store_bytes(codes + j * RUN_BYTES, low_nibbles(both));
+        store_bytes(codes + (j + 4) * RUN_BYTES, high_nibbles(both));
+      }
+      w += Q4_BLOCK_BYTES;
+    } else {
+      for (size_t j = 0; j < PACKED_RUNS; j++)
+        store_bytes(codes + j * RUN_BYTES, q8_prepare(load_bytes(w + 2 * ROWS + j * RUN_BYTES)));
+      w += Q8_BLOCK_BYTES;
+    }
+  }
+}
+
+/* GROUPS unpacked groups times a tile of n tokens; packing and n are constants. */
+WICK_INLINE void multiply_tile(wick_packing packing, size_t n, float *out, size_t out_stride,
+                               size_t n_rows, size_t n_blocks, const uint8_t *w, const uint8_t *x) {
+  floats acc[GROUPS][PACKED_TILE_TOKENS];
+  WICK_UNROLL for (size_t t = 0; t < n; t++) WICK_UNROLL for (size_t g = 0; g < GROUPS; g++)
+      acc[g][t] = zero_floats();
+
+  for (size_t b = 0; b < n_blocks; b++) {
+    sums sum[GROUPS][PACKED_TILE_TOKENS];
+    WICK_UNROLL for (size_t t = 0; t < n; t++) WICK_UNROLL for (size_t g = 0; g < GROUPS; g++)
+        sum[g][t] = packing == WICK_PACKED_Q4 ? q4_start() : q8_start(packed_correction(x, n, t));
+
+    WICK_UNROLL for (size_t j = 0; j < PACKED_RUNS; j++) {
+      bytes codes[GROUPS];
+      WICK_UNROLL for (size_t g = 0; g < GROUPS; g++) codes[g] =
+          load_bytes(w + g * UNPACKED_BYTES + 8 * ROWS + j * RUN_BYTES);
+      WICK_UNROLL for (size_t t = 0; t < n; t++) {
+        bytes activations = broadcast(packed_codes(x, n, j, t));
+        WICK_UNROLL for (size_t g = 0; g < GROUPS; g++) sum[g][t] =
+            packing == WICK_PACKED_Q4 ? q4_dot(sum[g][t], codes[g], activations)
+                                      : q8_dot(sum[g][t], codes[g], activations);
+      }
+    }
+    WICK_UNROLL for (size_t g = 0; g < GROUPS; g++) {
+      floats d = load_floats((const float *)(w + g * UNPACKED_BYTES));
+      floats m = load_floats((const float *)(w + g * UNPACKED_BYTES) + ROWS);
+      WICK_UNROLL for (size_t t = 0; t < n; t++) {
+        floats scale = multiply(d, set_floats(packed_scale(x, n, t)));
+        floats total = packing == WICK_PACKED_Q4 ? q4_total(sum[g][t]) : q8_total(sum[g][t]);
+        acc[g][t] = multiply_add(total, scale, acc[g][t]);
+        if (packing == WICK_PACKED_Q4)
+          acc[g][t] = multiply_add(m, set_floats(packed_offset(x, n, t)), acc[g][t]);
+      }
+    }
+    w += GROUPS * UNPACKED_BYTES;
+    x += n * PACKED_TOKEN_BYTES;
+  }
+  WICK_UNROLL for (size_t t = 0; t < n; t++)
+      WICK_UNROLL for (size_t g = 0; g < GROUPS; g++) if (g * ROWS < n_rows)
+          store_rows(out + t * out_stride + g * ROWS, n_rows - g * ROWS, acc[g][t]);
+}
+
+typedef void tile_function(float *out, size_t out_stride, size_t n_rows, size_t n_blocks,
+                           const uint8_t *w, const uint8_t *x);
+
+#define TILE_FUNCTION(packing, n)                                                                  \
+  static void tile_##packing##_##n(float *out, size_t out_stride, size_t n_rows, size_t n_blocks,  \
+                                   const uint8_t *w, const uint8_t *x) {                           \
+    multiply_tile(WICK_PACKED_##packing, n, out, out_stride, n_rows, n_blocks, w, x);              \
+  }
+#define TILE_FUNCTIONS(packing)                                                                    \
+  TILE_FUNCTION(packing, 1)                                                                        \
+  TILE_FUNCTION(packing, 2)                                                                        \
+  TILE_FUNCTION(packing, 3)                                                                        \
+  TILE_FUNCTION(packing, 4)                                                                        \
+  TILE_FUNCTION(packing, 5)                                                                        \
+  TILE_FUNCTION(packing, 6)                                                                        \
+  static tile_function *const tiles_##packing[PACKED_TILE_TOKENS] = {                              \
+      tile_##packing##_1, tile_##packing##_2, tile_##packing##_3,                                  \
+      tile_##packing##_4, tile_##packing##_5, tile_##packing##_6,                                  \
+  };
+TILE_FUNCTIONS(Q4)
+TILE_FUNCTIONS(Q8)
+
+static void multiply_groups(wick_packing packing, tile_function *const *functions, float *out,
+                            size_t out_stride, size_t n_rows, size_t n_cols, const uint8_t *groups,
+                            const uint8_t *tiles, size_t n_tokens, uint8_t *scratch) {
+  size_t n_blocks = n_cols / WICK_BLOCK;
+  size_t group_bytes = n_blocks * (packing == WICK_PACKED_Q4 ? Q4_BLOCK_BYTES : Q8_BLOCK_BYTES);
+  for (size_t row = 0; row < n_rows; row += GROUPS * ROWS) {
+    for (size_t g = 0; g < GROUPS; g++) {
+      /* an odd last group is computed twice and stored once */
+      size_t group = row / ROWS + (row + g * ROWS < n_rows ? g : 0);
+      unpack_group(scratch + g * UNPACKED_BYTES, packing, n_blocks, groups + group * group_bytes);
+    }
+    for (size_t token = 0; token < n_tokens; token += PACKED_TILE_TOKENS) {
+      size_t n = n_tokens - token < PACKED_TILE_TOKENS ? n_tokens - token : PACKED_TILE_TOKENS;
+      functions[n - 1](out + token * out_stride + row, out_stride, n_rows - row, n_blocks, scratch,
+                       tiles + token / PACKED_TILE_TOKENS * packed_tile_bytes(n_cols));
+    }
+  }
+}
+
+static void matmul_q4(float *out, size_t out_stride, size_t n_rows, size_t n_cols,
+                      const void *groups, const void *tiles, size_t n_tokens, void *scratch) {
+  if (n_tokens == 1)
+    matvec_q4(out, n_rows, n_cols, groups, tiles);
+  else
+    multiply_groups(WICK_PACKED_Q4, tiles_Q4, out, out_stride, n_rows, n_cols, groups, tiles,
+                    n_tokens, scratch);
+}
+
+static void matmul_q8(float *out, size_t out_stride, size_t n_rows, size_t n_cols,
+                      const void *groups, const void *tiles, size_t n_tokens, void *scratch) {
+  if (n_tokens == 1)
+    matvec_q8(out, n_rows, n_cols, groups, tiles);
+  else
+    multiply_groups(WICK_PACKED_Q8, tiles_Q8, out, out_stride, n_rows, n_cols, groups, tiles,
+                    n_tokens, scratch);
+}
+
+static void fill_packed(wick_kernels *table) {
+  table->rows_per_group = ROWS;
+  table->scratch_bytes = scratch_bytes;
+  table->matvec[WICK_PACKED_Q4] = matvec_q4;
+  table->matvec[WICK_PACKED_Q8] = matvec_q8;
+  table->matmul[WICK_PACKED_Q4] = matmul_q4;
+  table->matmul[WICK_PACKED_Q8] = matmul_q8;
+}
