@@ -1,0 +1,32 @@
+/**
+ * wick in Node: the same engine and the same API as in a browser, on worker threads.
+ *
+ *   import { load } from 'wick';
+ *   const model = await load('smollm2-135m');
+ *   console.log((await model.chat('Why is the sky blue?')).text);
+ *   await model.free();
+ *
+ * @import { LoadOptions, Model } from '../web/lib/client.js'
+ * @import { Source } from '../web/lib/sources.js'
+ */
+
+import { loadParts } from '../web/lib/client.js';
+import { partsOf } from '../web/lib/sources.js';
+import { pathParts } from './paths.js';
+import { platform } from './platform.js';
+
+/**
+ * Loads a model from a path (a .gguf or .safetensors file or a model folder), a name under
+ * $WICK_MODELS or models/, an http address, a Blob, or bytes.
+ * @param {Source} source
+ * @param {LoadOptions} [options]
+ * @returns {Promise<Model>}
+ */
+export async function load(source, options = {}) {
+  const text = source instanceof URL ? source.href : source;
+  if (typeof text === 'string' && !/^https?:/i.test(text))
+    return loadParts(platform, await pathParts(text), options);
+  return loadParts(platform, await partsOf(source, 'file:///'), options);
+}
+
+export { Model } from '../web/lib/client.js';

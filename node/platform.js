@@ -1,0 +1,49 @@
+/**
+ * What the shim needs from Node.
+ *
+ * @import { Build, Platform, Port } from '../web/lib/messages.js'
+ */
+
+import { createReadStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+
+/** @type {Platform} */
+export const platform = {
+  page: false,
+  forced: /** @type {Build | null} */ (process.env.WICK_BUILD || null),
+  cores: () => availableParallelism(),
+  noThreads: () => null,
+  noRelaxed: () =>
+    Number(process.versions.node.split('.')[0]) >= 22
+      ? null
+      : `Node ${process.versions.node} computes relaxed SIMD wrongly; Node 22 is right`,
+  spawn: (kind) => workerPort(new Worker(new URL(`./${kind}-worker.js`, import.meta.url))),
+  compile: async (build) =>
+    WebAssembly.compile(
+      await readFile(new URL(`../dist/wasm/wick-${build}.wasm`, import.meta.url)),
+    ),
+  open: async (path) => {
+    const { size } = await stat(path);
+    return { size, stream: () => createReadStream(path, { highWaterMark: 1 << 20 }) };
+  },
+};
+
+/**
+ * @param {Worker} worker
+ * @returns {Port}
+ */
+function workerPort(worker) {
+  return {
+    post: (message, transfer = []) => worker.postMessage(message, /** @type {any} */ (transfer)),
+    onMessage: (listener) => {
+      worker.removeAllListeners('message').on('message', listener);
+    },
+    onError: (listener) => {
+      worker.removeAllListeners('error').on('error', listener);
+    },
+    hold: (on) => (on ? worker.ref() : worker.unref()),
+    terminate: () => worker.terminate(),
+  };
+}

@@ -1,0 +1,262 @@
+/**
+ * The worker's side: owns the engine, answers the page's messages, and steps the engine while
+ * there is work, returning to the event loop after each step so that a cancel gets through.
+ *
+ * @import { FromWorker, Info, Piece, Platform, Port, RequestOptions, Sampling, ToWorker }
+ *   from './messages.js'
+ */
+
+import { Engine, EngineError } from './engine.js';
+import { loadModel, openParts } from './loader.js';
+import { chooseBuild } from './probe.js';
+import { newStack, startThreads } from './threads.js';
+import { createMemory, instantiate, Wasm } from './wasm.js';
+
+// Beside the weights: a bound on the cache of one token, then activations, vocabulary and code.
+const CACHE_BYTES_PER_TOKEN = 80 << 10;
+const OTHER_BYTES = 128 << 20;
+
+/**
+ * @param {Port} port
+ * @param {Platform} platform
+ */
+export function serve(port, platform) {
+  const host = new Host(port, platform);
+  port.onMessage((message) => host.receive(message));
+}
+
+class Host {
+  #port;
+  #platform;
+  /** @type {Engine | null} */
+  #engine = null;
+  /** @type {{ id: number, ids: Int32Array, options: RequestOptions & Sampling }[]} */
+  #waiting = [];
+  /** The page's id of each of the engine's requests. @type {Map<number, number>} */
+  #live = new Map();
+  #running = false;
+  #turn = turns();
+
+  /**
+   * @param {Port} port
+   * @param {Platform} platform
+   */
+  constructor(port, platform) {
+    this.#port = port;
+    this.#platform = platform;
+  }
+
+  /** @param {FromWorker} message @param {Transferable[]} [transfer] */
+  #post(message, transfer) {
+    this.#port.post(message, transfer);
+  }
+
+  /** @param {ToWorker} message */
+  async receive(message) {
+    const id = 'id' in message ? message.id : null;
+    try {
+      if (message.type === 'load') await this.#load(message);
+      else await this.#answer(message, /** @type {Engine} */ (this.#engine));
+    } catch (error) {
+      this.#fail(id, error);
+    }
+  }
+
+  /**
+   * @param {Exclude<ToWorker, { type: 'load' }>} message
+   * @param {Engine} engine
+   */
+  async #answer(message, engine) {
+    const { id } = message;
+    switch (message.type) {
+      case 'generate': {
+        const { prompt, options } = message;
+        const ids = engine.tokenize(prompt, options.raw ?? false);
+        this.#waiting.push({ id, ids, options });
+        return this.#run(engine);
+      }
+      case 'cancel':
+        return this.#cancel(id, engine);
+      case 'tokenize': {
+        const value = engine.tokenize(message.prompt, message.special);
+        return this.#post({ type: 'result', id, value });
+      }
+      case 'detokenize':
+        return this.#post({ type: 'result', id, value: engine.detokenize(message.ids) });
+      case 'evaluate': {
+        const { ids, past, firstOutput, hidden } = message;
+        const value = engine.evaluate(ids, past, firstOutput, hidden);
+        const transfer = [value.logits.buffer, value.hidden?.buffer].filter((b) => b !== undefined);
+        return this.#post({ type: 'result', id, value }, transfer);
+      }
+      case 'score': {
+        const { ids, past, targets, base, keep } = message;
+        const value = engine.score(ids, past, targets, base, keep);
+        const transfer = value.logits ? [value.logits.buffer] : [];
+        return this.#post({ type: 'result', id, value }, transfer);
+      }
+    }
+  }
+
+  /** @param {Extract<ToWorker, { type: 'load' }>} message */
+  async #load({ parts, settings, wasm: given }) {
+    const platform = this.#platform;
+    const start = performance.now();
+    this.#progress({ phase: 'engine', loaded: 0, total: 0, file: '' });
+    const choice = chooseBuild(platform, settings.build, settings.threads);
+    const parallel = choice.build.startsWith('mt');
+    const [module, files] = await Promise.all([
+      given ?? platform.compile(choice.build),
+      openParts(parts, platform),
+    ]);
+    const fileBytes = files.reduce((sum, file) => sum + file.size, 0);
+    const memory = createMemory(parallel, memoryLimit(fileBytes, settings));
+    const wasm = new Wasm(await instantiate(module, memory), memory);
+    const began = performance.now();
+    const exact = settings.exact ?? false;
+    const model = await loadModel(wasm, files, exact, (progress) => this.#progress(progress));
+    const arrived = performance.now();
+    this.#progress({ phase: 'threads', loaded: fileBytes, total: fileBytes, file: '' });
+    const engine = new Engine(wasm, model, { ...settings, threads: choice.threads });
+    if (parallel) await startThreads(platform, module, wasm, engine, choice.threads - 1);
+    for (let i = 0; engine.threads < choice.threads && i < 100; i++) await this.#turn();
+    const end = performance.now();
+    this.#engine = engine;
+    const missing = choice.threads - engine.threads;
+    /** @type {Info} */
+    const info = {
+      build: choice.build,
+      buildReason: choice.reason,
+      threads: engine.threads,
+      threadsReason: choice.threadsReason + (missing ? `, ${missing} did not start` : ''),
+      level: engine.level,
+      source: files[0].source,
+      fileBytes,
+      memoryBytes: memory.buffer.byteLength,
+      context: engine.context,
+      milliseconds: {
+        engine: began - start,
+        weights: arrived - began,
+        threads: end - arrived,
+        total: end - start,
+      },
+      model: engine.info,
+    };
+    const stopper = { module, memory, stack: newStack(wasm), engine: engine.pointer };
+    this.#post({ type: 'loaded', info, stopper: parallel ? stopper : null });
+  }
+
+  /** @param {import('./messages.js').Progress} progress */
+  #progress(progress) {
+    this.#post({ type: 'progress', progress });
+  }
+
+  /** @param {Engine} engine */
+  async #run(engine) {
+    if (this.#running) return;
+    this.#running = true;
+    try {
+      while (this.#waiting.length || this.#live.size) {
+        this.#submit(engine);
+        engine.step();
+        this.#emit(engine);
+        await this.#turn();
+      }
+    } catch (error) {
+      for (const id of this.#live.values()) this.#fail(id, error);
+      this.#live.clear();
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  /**
+   * Gives the engine what waits, as long as it has room.
+   * @param {Engine} engine
+   */
+  #submit(engine) {
+    while (this.#waiting.length) {
+      const { id, ids, options } = this.#waiting[0];
+      try {
+        const request = engine.submit(ids, options);
+        this.#live.set(request, id);
+        this.#post({ type: 'submitted', id, request });
+      } catch (error) {
+        if (error instanceof EngineError && error.full && this.#live.size) return;
+        this.#fail(id, error);
+      }
+      this.#waiting.shift();
+    }
+  }
+
+  /** @param {Engine} engine */
+  #emit(engine) {
+    /** @type {Map<number, Piece[]>} */
+    const pieces = new Map();
+    for (let event; (event = engine.next());) {
+      const id = this.#live.get(event.request);
+      if (id === undefined) continue;
+      if (event.piece.type === 'done') this.#live.delete(event.request);
+      const list = pieces.get(id) ?? [];
+      list.push(event.piece);
+      pieces.set(id, list);
+    }
+    for (const [id, list] of pieces) this.#post({ type: 'pieces', id, pieces: list });
+  }
+
+  /**
+   * @param {number} id
+   * @param {Engine} engine
+   */
+  #cancel(id, engine) {
+    for (const [request, owner] of this.#live) if (owner === id) engine.cancel(request);
+    const index = this.#waiting.findIndex((waiting) => waiting.id === id);
+    if (index < 0) return;
+    this.#waiting.splice(index, 1);
+    this.#post({ type: 'pieces', id, pieces: [cancelled()] });
+  }
+
+  /**
+   * @param {number | null} id
+   * @param {any} error
+   */
+  #fail(id, error) {
+    // After a trap the engine's memory can't be trusted: the model is over.
+    const fatal = error instanceof WebAssembly.RuntimeError;
+    const text = String(error?.message ?? error);
+    const message = text.startsWith('wick: ') ? text : `wick: ${text}`;
+    this.#post({ type: 'failed', id: fatal ? null : id, message });
+  }
+}
+
+/** @returns {Piece} The last piece of a request that never reached the engine. */
+function cancelled() {
+  const counts = { nPrompt: 0, nPromptDone: 0, nReused: 0, nGenerated: 0 };
+  return { type: 'done', text: '', token: -1, ...counts, finish: 'cancelled' };
+}
+
+/**
+ * @param {number} fileBytes
+ * @param {import('./messages.js').EngineSettings} settings
+ */
+function memoryLimit(fileBytes, { context = 2048, cacheTokens = 0, exact, cache }) {
+  const wide = cache === 'f32' || (exact && !cache) ? 2 : 1;
+  const tokens = Math.max(context, cacheTokens);
+  return fileBytes * 1.3 + wide * tokens * CACHE_BYTES_PER_TOKEN + OTHER_BYTES;
+}
+
+/**
+ * A function that lets the event loop take one turn. Timers would be clamped to 4 ms.
+ * @returns {() => Promise<void>}
+ */
+function turns() {
+  const { port1, port2 } = new MessageChannel();
+  /** @type {(() => void)[]} */
+  const resolves = [];
+  port1.onmessage = () => resolves.shift()?.();
+  return () =>
+    new Promise((resolve) => {
+      resolves.push(resolve);
+      port2.postMessage(null);
+    });
+}

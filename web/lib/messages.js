@@ -1,0 +1,160 @@
+/**
+ * The types of what passes between a page (or Node's main thread) and the worker that owns the
+ * engine. Types only: importing this module runs nothing.
+ *
+ * @typedef {'st' | 'mt' | 'st-relaxed' | 'mt-relaxed'} Build
+ *
+ * @typedef {object} Part One file to load.
+ * @property {string} name Its base name, which decides its kind: model.gguf, config.json ...
+ * @property {string} [url] Where to fetch it, or
+ * @property {string} [path] where it lies on this machine (Node), or
+ * @property {Blob} [blob] its bytes.
+ * @property {boolean} [optional] May be missing.
+ *
+ * @typedef {object} EngineSettings
+ * @property {number} [threads] Threads wanted; without it as many as suit this machine.
+ * @property {number} [context] Most tokens of one conversation; without it the model's, at most
+ *   2048.
+ * @property {boolean} [exact] Float32 arithmetic on the weights as the file has them.
+ * @property {'f16' | 'f32' | 'int8'} [cache] The KV cache's type.
+ * @property {number} [cacheTokens] Tokens that the whole KV cache holds.
+ * @property {number} [chunk] Most tokens of one step.
+ * @property {Build} [build] Forces one of the four wasm files.
+ *
+ * @typedef {object} Progress
+ * @property {'engine' | 'weights' | 'threads' | 'ready'} phase
+ * @property {number} loaded Bytes that arrived.
+ * @property {number} total Bytes that there are; 0 while that is not known.
+ * @property {string} file The file that is being read.
+ *
+ * @typedef {object} Info What was loaded, how it runs, and why.
+ * @property {Build} build
+ * @property {string} buildReason
+ * @property {number} threads
+ * @property {string} threadsReason
+ * @property {string} level The engine's kernel level, as "relaxed-simd".
+ * @property {string} source Where the weights came from.
+ * @property {number} fileBytes
+ * @property {number} memoryBytes Wasm memory in use after loading.
+ * @property {number} context
+ * @property {{ engine: number, weights: number, threads: number, total: number }} milliseconds
+ * @property {ModelInfo} model
+ *
+ * @typedef {object} ModelInfo As the struct wick_model_info of wick.h.
+ * @property {string} name
+ * @property {string} architecture
+ * @property {string | null} chatFormat null: the file's template is not a known one.
+ * @property {number} nVocab
+ * @property {number} nLayers
+ * @property {number} nEmbd
+ * @property {number} nHeads
+ * @property {number} nKvHeads
+ * @property {number} headDim
+ * @property {number} nFfn
+ * @property {number} nContext
+ * @property {number} bosId
+ * @property {number} eosId
+ * @property {number} nParameters
+ * @property {number} weightBytes
+ *
+ * @typedef {{ role: 'system' | 'user' | 'assistant', content: string }} ChatMessage
+ *
+ * @typedef {object} Sampling The sampler chain of wick.h; greedy with everything off when empty.
+ * @property {number} [temperature]
+ * @property {number} [topK]
+ * @property {number} [topP]
+ * @property {number} [minP]
+ * @property {number} [typicalP]
+ * @property {number} [repetitionPenalty]
+ * @property {number} [frequencyPenalty]
+ * @property {number} [presencePenalty]
+ * @property {number} [penaltyWindow]
+ * @property {number | bigint} [seed]
+ * @property {{ [id: number]: number }} [logitBias]
+ *
+ * @typedef {object} RequestOptions
+ * @property {number} [maxTokens] Without it until the context is full.
+ * @property {string | string[]} [stop] Stop strings; the answer ends before them.
+ * @property {number} [logprobs] Alternatives reported with each token, 0 to 20.
+ * @property {boolean} [raw] A string is the prompt itself, special tokens in it recognised.
+ * @property {boolean} [ignoreEnd] Go on after an end token.
+ *
+ * @typedef {string | ChatMessage[] | Int32Array | number[]} Prompt
+ *
+ * @typedef {{ id: number, logprob: number }} Logprob
+ *
+ * @typedef {object} Piece One step of an answer.
+ * @property {'prompt' | 'token' | 'done'} type
+ * @property {string} text What to show; whole characters, may be empty.
+ * @property {number} token The token's id; -1 unless type is 'token'.
+ * @property {number} nPrompt Tokens of the prompt, of which
+ * @property {number} nPromptDone are computed, of which
+ * @property {number} nReused came from the cache.
+ * @property {number} nGenerated
+ * @property {'stop' | 'length' | 'cancelled' | null} finish Why it ended; null before type 'done'.
+ * @property {number} [logprob]
+ * @property {Logprob[]} [alternatives] Best first.
+ *
+ * @typedef {object} Score Sums over the scored positions, natural logarithms.
+ * @property {number} n
+ * @property {number} nll
+ * @property {number} kl
+ * @property {number} klSquared
+ * @property {number} nSameTop
+ * @property {number} baseNll
+ *
+ * @typedef {object} Evaluation
+ * @property {Float32Array} logits [n - firstOutput][nVocab]
+ * @property {Float32Array | null} hidden [nLayers + 1][n][nEmbd]
+ *
+ * @typedef {object} Stopper What another thread needs to cancel on shared memory: an instance of
+ *   its own, with a stack of its own.
+ * @property {WebAssembly.Module} module
+ * @property {WebAssembly.Memory} memory
+ * @property {number} stack Address of the stack's upper end.
+ * @property {number} engine
+ *
+ * @typedef {{ type: 'load', parts: Part[], settings: EngineSettings, wasm: WebAssembly.Module |
+ *   null }
+ *   | { type: 'generate', id: number, prompt: Prompt, options: RequestOptions & Sampling }
+ *   | { type: 'cancel', id: number }
+ *   | { type: 'tokenize', id: number, prompt: Prompt, special: boolean }
+ *   | { type: 'detokenize', id: number, ids: Int32Array }
+ *   | { type: 'evaluate', id: number, ids: Int32Array, past: number, firstOutput: number,
+ *       hidden: boolean }
+ *   | { type: 'score', id: number, ids: Int32Array, past: number, targets: Int32Array,
+ *       base: Float32Array | null, keep: boolean }} ToWorker
+ *
+ * @typedef {{ type: 'progress', progress: Progress }
+ *   | { type: 'loaded', info: Info, stopper: Stopper | null }
+ *   | { type: 'submitted', id: number, request: number }
+ *   | { type: 'pieces', id: number, pieces: Piece[] }
+ *   | { type: 'result', id: number, value: any }
+ *   | { type: 'failed', id: number | null, message: string }} FromWorker A failure without an id
+ *   ends the model.
+ *
+ * @typedef {object} ThreadStart The only message to a thread of the pool.
+ * @property {WebAssembly.Module} module
+ * @property {WebAssembly.Memory} memory
+ * @property {number} stack Address of the stack's upper end.
+ * @property {number} engine
+ *
+ * @typedef {object} Port One side of a worker, the same in browsers and Node.
+ * @property {(message: any, transfer?: Transferable[]) => void} post
+ * @property {(listener: (message: any) => void) => void} onMessage
+ * @property {(listener: (error: Error) => void) => void} onError
+ * @property {(on: boolean) => unknown} [hold] Whether the worker keeps the process alive.
+ * @property {() => unknown} terminate
+ *
+ * @typedef {object} Platform What differs between browsers and Node.
+ * @property {(kind: 'engine' | 'thread') => Port} spawn
+ * @property {() => number} cores
+ * @property {boolean} page True where the main thread draws and wants a core for itself.
+ * @property {(build: Build) => Promise<WebAssembly.Module>} compile
+ * @property {(path: string) => Promise<{ size: number, stream: () => ReadableStream<Uint8Array> |
+ *   AsyncIterable<Uint8Array> }>} open A file of this machine.
+ * @property {Build | null} forced A build that the environment forces.
+ * @property {() => string | null} noThreads Why threads can't be had, or null.
+ * @property {() => string | null} noRelaxed Why relaxed SIMD is not used, or null.
+ */
+export {};

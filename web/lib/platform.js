@@ -1,0 +1,62 @@
+/**
+ * What the shim needs from a browser. Nothing here is touched before a model is loaded.
+ *
+ * @import { Build, Platform, Port } from './messages.js'
+ */
+
+/** Literal addresses: bundlers find and move these files. @type {Record<Build, () => URL>} */
+const WASM = {
+  st: () => new URL('../../dist/wasm/wick-st.wasm', import.meta.url),
+  mt: () => new URL('../../dist/wasm/wick-mt.wasm', import.meta.url),
+  'st-relaxed': () => new URL('../../dist/wasm/wick-st-relaxed.wasm', import.meta.url),
+  'mt-relaxed': () => new URL('../../dist/wasm/wick-mt-relaxed.wasm', import.meta.url),
+};
+
+/** @type {Platform} */
+export const platform = {
+  page: true,
+  forced: null,
+  cores: () => navigator.hardwareConcurrency || 1,
+  noRelaxed: () => null,
+  noThreads: () =>
+    globalThis.crossOriginIsolated
+      ? null
+      : 'this page is not cross-origin isolated; with the headers ' +
+        'Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp ' +
+        'it would use more threads',
+  spawn: (kind) =>
+    workerPort(
+      kind === 'engine'
+        ? new Worker(new URL('./worker.js', import.meta.url), { type: 'module' })
+        : new Worker(new URL('./thread.js', import.meta.url), { type: 'module' }),
+    ),
+  compile: async (build) => {
+    const url = WASM[build]();
+    const response = await fetch(url);
+    if (!response.ok) throw new Error(`${url}: expected status 200, found ${response.status}`);
+    if (response.headers.get('content-type') === 'application/wasm')
+      return WebAssembly.compileStreaming(response);
+    return WebAssembly.compile(await response.arrayBuffer());
+  },
+  open: () => Promise.reject(new Error('a page reads no paths')),
+};
+
+/**
+ * @param {Worker} worker
+ * @returns {Port}
+ */
+function workerPort(worker) {
+  return {
+    post: (message, transfer = []) => worker.postMessage(message, transfer),
+    onMessage: (listener) => {
+      worker.onmessage = ({ data }) => listener(data);
+    },
+    onError: (listener) => {
+      worker.onerror = (event) => {
+        event.preventDefault();
+        listener(new Error(`wick: the worker failed: ${event.message ?? 'it did not start'}`));
+      };
+    },
+    terminate: () => worker.terminate(),
+  };
+}

@@ -1,0 +1,132 @@
+/**
+ * The conversation on the page. Text arrives token by token and is put there once a frame, in text
+ * nodes only; the view follows the newest text only while the reader is at the bottom.
+ */
+
+const NEAR_BOTTOM = 48; // pixels
+
+export class Transcript {
+  #log;
+  #scroll;
+  #down;
+  #follow = true;
+
+  /**
+   * @param {HTMLElement} log
+   * @param {HTMLElement} scroll What scrolls.
+   * @param {HTMLButtonElement} down Shown while the newest text is out of view.
+   */
+  constructor(log, scroll, down) {
+    this.#log = log;
+    this.#scroll = scroll;
+    this.#down = down;
+    scroll.addEventListener('scroll', () => this.#look(), { passive: true });
+    new ResizeObserver(() => this.#stick()).observe(scroll);
+    down.addEventListener('click', () => this.toBottom());
+  }
+
+  clear() {
+    this.#log.replaceChildren();
+    this.toBottom();
+  }
+
+  /**
+   * @param {'user' | 'assistant'} role
+   * @param {string} who Named over the text; '' for the reader's own.
+   * @param {string} [text]
+   */
+  add(role, who, text = '') {
+    const message = new Message(role, who, text, () => this.#stick());
+    this.#log.append(message.element);
+    this.#stick();
+    return message;
+  }
+
+  /** While busy, screen readers wait for the whole answer. @param {boolean} busy */
+  set busy(busy) {
+    this.#log.setAttribute('aria-busy', String(busy));
+  }
+
+  toBottom() {
+    this.#follow = true;
+    this.#stick();
+  }
+
+  #look() {
+    const { scrollHeight, scrollTop, clientHeight } = this.#scroll;
+    this.#follow = scrollHeight - scrollTop - clientHeight < NEAR_BOTTOM;
+    this.#down.hidden = this.#follow;
+  }
+
+  #stick() {
+    if (this.#follow) this.#scroll.scrollTop = this.#scroll.scrollHeight;
+    else this.#look();
+  }
+}
+
+/** One message, to which text can be added. */
+class Message {
+  #text = document.createElement('div');
+  #note = document.createElement('p');
+  #waiting = '';
+  #frame = 0;
+  #drawn;
+
+  /**
+   * @param {string} role
+   * @param {string} who
+   * @param {string} text
+   * @param {() => void} drawn Called after each change.
+   */
+  constructor(role, who, text, drawn) {
+    this.#drawn = drawn;
+    this.element = document.createElement('article');
+    this.element.className = `message ${role}`;
+    const name = document.createElement('p');
+    name.className = who ? 'who' : 'visually-hidden';
+    name.textContent = who || 'You';
+    this.#text.className = 'text';
+    this.#text.append(text);
+    this.#note.className = 'note';
+    this.#note.hidden = true;
+    this.element.append(name, this.#text, this.#note);
+  }
+
+  /** @param {string} text */
+  append(text) {
+    this.#waiting += text;
+    // A hidden page draws no frames; the text then waits for the next one.
+    this.#frame ||= requestAnimationFrame(() => this.flush());
+  }
+
+  flush() {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    if (!this.#waiting) return;
+    const last = this.#text.lastChild;
+    if (last instanceof Text) last.appendData(this.#waiting);
+    else this.#text.append(this.#waiting);
+    this.#waiting = '';
+    this.#drawn();
+  }
+
+  /** @param {boolean} streaming */
+  set streaming(streaming) {
+    this.element.classList.toggle('streaming', streaming);
+  }
+
+  /** A line of small print under the text. @param {string} note */
+  set note(note) {
+    this.#note.textContent = note;
+    this.#note.hidden = !note;
+    this.#drawn();
+  }
+
+  /** @param {string} reason */
+  fail(reason) {
+    this.flush();
+    this.element.classList.add('failed');
+    this.#text.append(reason);
+    this.#drawn();
+  }
+}
