@@ -27,7 +27,15 @@
 // only), web/lib/*.c and cJSON. WICK_WASM_THREADS=1 is defined in the mt builds, WICK_WASM_RELAXED=1
 // in the relaxed ones. An object is built again when its source, a header it includes, its flags or
 // the compiler changed.
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { createHash } from 'node:crypto';
@@ -63,10 +71,15 @@ function list(folder, pattern) {
 
 /** @param {Build} build @returns {string[]} */
 function sources(build) {
-  const folders = readdirSync(inRoot('src'), { withFileTypes: true }).filter((e) => e.isDirectory());
+  const folders = readdirSync(inRoot('src'), { withFileTypes: true }).filter((e) =>
+    e.isDirectory(),
+  );
   return [
     ...folders.flatMap((folder) => list(inRoot('src', folder.name), /\.c$/)),
-    ...list(inRoot('src', 'kernels', 'wasm'), build.relaxed ? /^(simd128|relaxed).*\.c$/ : /^simd128.*\.c$/),
+    ...list(
+      inRoot('src', 'kernels', 'wasm'),
+      build.relaxed ? /^(simd128|relaxed).*\.c$/ : /^simd128.*\.c$/,
+    ),
     ...list(inRoot('web', 'lib'), /\.c$/),
     path.join(cjsonFolder, 'cJSON.c'),
   ];
@@ -98,20 +111,14 @@ function compileFlags(build) {
   ];
 }
 
-/**
- * Emscripten's clang without the wrapper, which costs more than most of our files.
- * @param {Toolchain} toolchain
- */
-async function clangCommand(toolchain) {
-  const flags = (await run([...toolchain.emcc, '--cflags'], { env: toolchain.env })).trim();
-  return [path.join(toolchain.llvm, 'clang'), ...flags.split(/\s+/)];
-}
-
 /** The files that an object was made from. @param {string} object */
 function dependencies(object) {
   if (!existsSync(`${object}.d`)) return null;
   const rule = readFileSync(`${object}.d`, 'utf8').replaceAll('\\\n', ' ');
-  return rule.slice(rule.indexOf(':') + 1).trim().split(/(?<!\\)\s+/);
+  return rule
+    .slice(rule.indexOf(':') + 1)
+    .trim()
+    .split(/(?<!\\)\s+/);
 }
 
 /** @param {string} target @param {string[]} from whether target exists and is newer than these */
@@ -207,7 +214,13 @@ async function link(toolchain, build, objects, exported, out) {
     '-o',
     linked,
   ]);
-  const features = ['simd', 'bulk-memory', 'nontrapping-float-to-int', 'sign-ext', 'mutable-globals'];
+  const features = [
+    'simd',
+    'bulk-memory',
+    'nontrapping-float-to-int',
+    'sign-ext',
+    'mutable-globals',
+  ];
   if (build.relaxed) features.push('relaxed-simd');
   if (build.threads) features.push('threads');
   const strip = ['--strip-debug', '--strip-producers', '--strip-target-features'];
@@ -242,7 +255,8 @@ function folderFor(parent, command) {
  */
 export async function buildWasm(build, files, exported, out, objects) {
   const toolchain = await ensureToolchain();
-  const command = [...(await clangCommand(toolchain)), ...compileFlags(build)];
+  // Emscripten's clang without the wrapper, which costs more than most of our files.
+  const command = [...toolchain.clang, ...compileFlags(build)];
   const folder = folderFor(objects, [toolchain.origin, ...command]);
   const prepared = files.map((file) => prepare(command, file, folder));
   const jobs = prepared.map((p) => p.compile).filter((job) => job !== null);
@@ -257,7 +271,13 @@ export async function buildWasm(build, files, exported, out, objects) {
     if (terminal) process.stdout.write(`\r  ${build.name}: ${done} of ${jobs.length} files`);
   });
   if (terminal) process.stdout.write('\r\x1b[K');
-  await link(toolchain, build, prepared.map((p) => p.object), exported, out);
+  await link(
+    toolchain,
+    build,
+    prepared.map((p) => p.object),
+    exported,
+    out,
+  );
   writeFileSync(names, inputs);
   return true;
 }

@@ -51,9 +51,13 @@ export function isDebianRoot() {
 
 /** @param {string[]} names @returns {string[]} those that are not installed */
 function missingDebianPackages(names) {
-  const result = spawnSync('dpkg-query', ['-W', '-f', '${Package} ${db:Status-Status}\n', ...names], {
-    encoding: 'utf8',
-  });
+  const result = spawnSync(
+    'dpkg-query',
+    ['-W', '-f', '${Package} ${db:Status-Status}\n', ...names],
+    {
+      encoding: 'utf8',
+    },
+  );
   const installed = new Set(
     result.stdout
       .split('\n')
@@ -80,14 +84,18 @@ export async function ensureSystemPackages(wanted) {
     await attempt(['apt-get', 'update', '-q'], { env });
     const second = await attempt(install, { env });
     if (second.status !== 0) {
-      throw new ToolError(`apt-get could not install ${missing.join(' ')}:\n${second.output.slice(-2000)}`);
+      throw new ToolError(
+        `apt-get could not install ${missing.join(' ')}:\n${second.output.slice(-2000)}`,
+      );
     }
     return;
   }
   for (const purpose of wanted) {
     const lacking = purposes[purpose].programs.filter((name) => !onPath(name));
     if (lacking.length > 0) {
-      throw new ToolError(`${lacking.join(' and ')} not found. Install ${purposes[purpose].elsewhere}.`);
+      throw new ToolError(
+        `${lacking.join(' and ')} not found. Install ${purposes[purpose].elsewhere}.`,
+      );
     }
   }
 }
@@ -97,7 +105,9 @@ if (isMain(import.meta.url)) {
     const wanted = process.argv.slice(2);
     const unknown = wanted.filter((name) => !(name in purposes));
     if (unknown.length > 0) {
-      throw new ToolError(`expected ${Object.keys(purposes).join(', ')}, found ${unknown.join(', ')}`);
+      throw new ToolError(
+        `expected ${Object.keys(purposes).join(', ')}, found ${unknown.join(', ')}`,
+      );
     }
     await ensureSystemPackages(wanted.length > 0 ? wanted : Object.keys(purposes));
   });

@@ -14,7 +14,7 @@
 // Each folder is made under a name ending in .part and renamed when whole, so an interrupted run
 // starts that folder again and a finished one is never half there.
 import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { toolchainFolder } from './lib/paths.mjs';
@@ -45,6 +45,7 @@ const cjsonHashes = {
  * @property {string[]} emcc the compiler's command
  * @property {NodeJS.ProcessEnv} env what its commands need in their environment
  * @property {string} llvm folder of wasm-ld and llvm-ar
+ * @property {string[]} clang the compiler that emcc runs, with emcc's own flags
  * @property {string} cache Emscripten's cache: its sysroot and libraries
  * @property {string[]} wasmOpt
  * @property {string[]} embuilder builds a library that the cache lacks
@@ -72,6 +73,10 @@ function describe(tool, env, origin) {
     emcc: tool('emcc'),
     env,
     llvm: setting('LLVM_ROOT'),
+    clang: [
+      path.join(setting('LLVM_ROOT'), 'clang'),
+      ...firstLine([...tool('emcc'), '--cflags'], env).split(/\s+/),
+    ],
     cache: setting('CACHE'),
     wasmOpt: [path.join(binaryen, 'bin', 'wasm-opt')],
     embuilder: tool('embuilder'),
@@ -101,15 +106,40 @@ function findPrivatePrefix() {
   if (!existsSync(emscriptenPrefix)) return null;
   const scripts = path.join(emscriptenPrefix, 'usr', 'share', 'emscripten');
   const env = { EM_CONFIG: path.join(emscriptenPrefix, 'em_config') };
-  return describe((name) => ['python3', path.join(scripts, `${name}.py`)], env, "Debian's emscripten");
+  return describe(
+    (name) => ['python3', path.join(scripts, `${name}.py`)],
+    env,
+    "Debian's emscripten",
+  );
 }
 
 /**
- * The toolchain as it stands, setting nothing up.
+ * The toolchain as it stands, setting nothing up. Asking it costs a second, so the answer is kept
+ * until one of the places where it may lie changes.
  * @returns {Toolchain | null}
  */
 export function findToolchain() {
-  return findOnPath() ?? findPrivatePrefix() ?? findInEmsdk(emsdkFolder, "the project's own emsdk");
+  const folders = (process.env.PATH ?? '').split(path.delimiter);
+  const places = [
+    folders.map((folder) => path.join(folder, 'emcc')).find((file) => existsSync(file)) ?? '',
+    path.join(process.env.EMSDK ?? '', '.emscripten'),
+    path.join(emscriptenPrefix, 'em_config'),
+    path.join(emsdkFolder, '.emscripten'),
+  ];
+  const times = places.map((file) => (existsSync(file) ? statSync(file).mtimeMs : 0));
+  const key = JSON.stringify([places, times]);
+  const kept = path.join(toolchainFolder, 'found.json');
+  if (existsSync(kept)) {
+    const answer = JSON.parse(readFileSync(kept, 'utf8'));
+    if (answer.key === key) return answer.toolchain;
+  }
+  const toolchain =
+    findOnPath() ?? findPrivatePrefix() ?? findInEmsdk(emsdkFolder, "the project's own emsdk");
+  if (toolchain) {
+    writeFileSync(`${kept}.part`, JSON.stringify({ key, toolchain }, null, 1));
+    renameSync(`${kept}.part`, kept);
+  }
+  return toolchain;
 }
 
 /** Replaces what an interrupted run left. @param {string} folder @returns {string} */
@@ -207,8 +237,11 @@ async function installEmsdk() {
 /** @param {string} folder */
 function checkCjson(folder) {
   for (const [name, expected] of Object.entries(cjsonHashes)) {
-    const found = createHash('sha256').update(readFileSync(path.join(folder, name))).digest('hex');
-    if (found !== expected) throw new ToolError(`${name}: expected SHA-256 ${expected}, found ${found}`);
+    const found = createHash('sha256')
+      .update(readFileSync(path.join(folder, name)))
+      .digest('hex');
+    if (found !== expected)
+      throw new ToolError(`${name}: expected SHA-256 ${expected}, found ${found}`);
   }
 }
 

@@ -22,7 +22,10 @@ test('two instances share memory, each with its own stack', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'wick-threads-'));
   try {
     const out = path.join(folder, 'threads.wasm');
-    const sources = [inRoot('tests', 'checks', 'wasm_threads.c'), inRoot('web', 'lib', 'runtime.c')];
+    const sources = [
+      inRoot('tests', 'checks', 'wasm_threads.c'),
+      inRoot('web', 'lib', 'runtime.c'),
+    ];
     const names = ['mailbox', 'ask', 'answer', 'stack_address'];
     await buildWasm(build, sources, names, out, path.join(folder, 'objects'));
     const module = new WebAssembly.Module(readFileSync(out));
@@ -31,7 +34,9 @@ test('two instances share memory, each with its own stack', async () => {
       ['env.memory'],
     );
     const memory = new WebAssembly.Memory({ initial: 32, maximum: 4096, shared: true });
-    const owner = /** @type {any} */ (new WebAssembly.Instance(module, { env: { memory } }).exports);
+    const owner = /** @type {any} */ (
+      new WebAssembly.Instance(module, { env: { memory } }).exports
+    );
     owner._initialize();
     const turn = () => new Int32Array(memory.buffer)[owner.mailbox() / 4];
     assert.equal(turn(), 41);

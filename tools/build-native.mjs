@@ -1,0 +1,29 @@
+// The native build: build/wick, the library and the tests, by CMake.
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { inRoot } from './lib/paths.mjs';
+import { isMain, onPath, run, runMain, say } from './lib/run.mjs';
+import { ensureSystemPackages } from './system-packages.mjs';
+
+/**
+ * Configures and builds one folder; does next to nothing when it is up to date.
+ * @param {string} folder
+ * @param {string[]} [options] for CMake
+ * @param {string[]} [targets] all of them when left out
+ */
+export async function cmakeBuild(folder, options = [], targets = []) {
+  const fresh = !existsSync(`${folder}/CMakeCache.txt`);
+  const generator = fresh && onPath('ninja') ? ['-G', 'Ninja'] : [];
+  await run(['cmake', '-S', inRoot(), '-B', folder, ...generator, ...options]);
+  const target = targets.length > 0 ? ['--target', ...targets] : [];
+  await run(['cmake', '--build', folder, '-j', String(availableParallelism()), ...target]);
+}
+
+export async function buildNative() {
+  await ensureSystemPackages(['native']);
+  const folder = inRoot('build');
+  if (!existsSync(inRoot('build', 'libwick.a'))) say('building for this machine');
+  await cmakeBuild(folder);
+}
+
+if (isMain(import.meta.url)) await runMain(buildNative);

@@ -1,0 +1,238 @@
+// The development server: static files with the headers that the page needs.
+//
+//   /            web/           the page (index.html), /lib/ the library, /chapters/ ...
+//   /dist/wasm/  dist/wasm/     the four builds; from /lib/x.js they are ../../dist/wasm/
+//   /models/     models/        or $WICK_MODELS
+//
+// Pages are cross-origin isolated (threads need it) and run under the policy that right embedding
+// pages may set: no inline scripts or styles, workers from the same origin. GET and HEAD only.
+//
+//   node tools/serve.mjs         127.0.0.1, $PORT or 8080, or the next free port
+import { createReadStream } from 'node:fs';
+import { realpath, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import path from 'node:path';
+import { inRoot, modelsFolder } from './lib/paths.mjs';
+import { isMain, runMain, say, ToolError } from './lib/run.mjs';
+
+/** @typedef {import('node:http').IncomingMessage} Request */
+/** @typedef {import('node:http').ServerResponse} Response */
+/** @typedef {{ prefix: string, folder: string }} Mount */
+
+/** The longest prefix wins. @type {Mount[]} */
+export const siteMounts = [
+  { prefix: '/dist/wasm/', folder: inRoot('dist', 'wasm') },
+  { prefix: '/models/', folder: modelsFolder },
+  { prefix: '/', folder: inRoot('web') },
+];
+
+const securityHeaders = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Embedder-Policy': 'require-corp',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Content-Security-Policy': [
+    "default-src 'self'",
+    "script-src 'self' 'wasm-unsafe-eval'",
+    "worker-src 'self'",
+    "connect-src 'self' https:",
+    "img-src 'self' data: blob:",
+    "style-src 'self'",
+    "object-src 'none'",
+    "base-uri 'self'",
+    "frame-ancestors 'self'",
+  ].join('; '),
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+};
+
+/** @type {Record<string, string>} */
+const types = {
+  '.css': 'text/css; charset=utf-8',
+  '.csv': 'text/csv; charset=utf-8',
+  '.gguf': 'application/octet-stream',
+  '.html': 'text/html; charset=utf-8',
+  '.ico': 'image/x-icon',
+  '.jpg': 'image/jpeg',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.png': 'image/png',
+  '.safetensors': 'application/octet-stream',
+  '.svg': 'image/svg+xml; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8',
+  '.wasm': 'application/wasm',
+  '.webmanifest': 'application/manifest+json; charset=utf-8',
+  '.webp': 'image/webp',
+  '.woff2': 'font/woff2',
+};
+
+/** @param {Response} response @param {number} status @param {Record<string, string>} [headers] */
+function answer(response, status, headers = {}) {
+  const text = `${status}\n`;
+  response.writeHead(status, {
+    ...securityHeaders,
+    'Content-Type': 'text/plain; charset=utf-8',
+    'Content-Length': String(text.length),
+    ...headers,
+  });
+  response.end(response.req.method === 'HEAD' ? undefined : text);
+}
+
+/**
+ * The path that a URL names, decoded once; null when it is malformed or climbs.
+ * @param {string} url
+ */
+export function decodePath(url) {
+  const raw = url.split(/[?#]/, 1)[0];
+  if (!raw.startsWith('/')) return null;
+  let decoded;
+  try {
+    decoded = decodeURIComponent(raw);
+  } catch {
+    return null;
+  }
+  // Backslashes separate on some systems; a colon names a drive or a stream there.
+  if (/[\0\\:]/.test(decoded)) return null;
+  const segments = decoded.split('/');
+  // Names with a leading dot are never part of the site.
+  if (segments.some((segment) => segment.startsWith('.'))) return null;
+  return decoded;
+}
+
+/**
+ * The real file behind a path, or null; links may not lead out of the mount's folder.
+ * @param {Mount[]} mounts
+ * @param {string} decoded
+ */
+async function locate(mounts, decoded) {
+  const fitting = mounts.filter((mount) => decoded.startsWith(mount.prefix));
+  const mount = fitting.sort((a, b) => b.prefix.length - a.prefix.length)[0];
+  if (!mount) return null;
+  try {
+    const top = await realpath(mount.folder);
+    const file = await realpath(path.join(top, decoded.slice(mount.prefix.length)));
+    if (file !== top && !file.startsWith(top + path.sep)) return null;
+    return { file, status: await stat(file, { bigint: true }) };
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * A single byte range: [first, last], 'none' to send everything (absent or not understood), or
+ * 'unsatisfiable'. Source: RFC 9110, section 14.
+ * @param {string | undefined} header
+ * @param {number} size
+ * @returns {[number, number] | 'none' | 'unsatisfiable'}
+ */
+export function parseRange(header, size) {
+  const match = /^bytes=(\d*)-(\d*)$/i.exec(header ?? '');
+  if (!match || (match[1] === '' && match[2] === '')) return 'none';
+  if (match[1] === '') {
+    const length = Number(match[2]);
+    if (length === 0 || size === 0) return 'unsatisfiable';
+    return [Math.max(0, size - length), size - 1];
+  }
+  const first = Number(match[1]);
+  const last = match[2] === '' ? size - 1 : Number(match[2]);
+  if (match[2] !== '' && last < first) return 'none';
+  return first >= size ? 'unsatisfiable' : [first, Math.min(last, size - 1)];
+}
+
+/** @param {Mount[]} mounts @param {Request} request @param {Response} response */
+async function handle(mounts, request, response) {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    return answer(response, 405, { Allow: 'GET, HEAD' });
+  }
+  const decoded = decodePath(request.url ?? '');
+  if (decoded === null) return answer(response, 400);
+  let found = await locate(mounts, decoded);
+  if (found?.status.isDirectory()) {
+    if (!decoded.endsWith('/')) {
+      // Relative, so that it holds behind a proxy; the name is a single segment.
+      const name = encodeURIComponent(decoded.slice(decoded.lastIndexOf('/') + 1));
+      return answer(response, 301, { Location: `${name}/` });
+    }
+    found = await locate(mounts, `${decoded}index.html`);
+  } else if (decoded.endsWith('/')) {
+    found = null;
+  }
+  if (!found?.status.isFile()) return answer(response, 404);
+
+  const size = Number(found.status.size);
+  const etag = `"${found.status.mtimeNs.toString(36)}-${size.toString(36)}"`;
+  /** @type {Record<string, string>} */
+  const headers = {
+    ...securityHeaders,
+    'Content-Type': types[path.extname(found.file).toLowerCase()] ?? 'application/octet-stream',
+    'Accept-Ranges': 'bytes',
+    'Cache-Control': 'no-cache',
+    'Last-Modified': new Date(Number(found.status.mtimeMs)).toUTCString(),
+    ETag: etag,
+  };
+  const known = (request.headers['if-none-match'] ?? '').split(',').map((tag) => tag.trim());
+  if (known.includes('*') || known.some((tag) => tag.replace(/^W\//, '') === etag)) {
+    response.writeHead(304, headers);
+    return response.end();
+  }
+  const condition = request.headers['if-range'];
+  const conditionHolds = condition === undefined || condition === etag;
+  const range = conditionHolds ? parseRange(request.headers.range, size) : 'none';
+  if (range === 'unsatisfiable') {
+    return answer(response, 416, { 'Content-Range': `bytes */${size}` });
+  }
+  const [first, last] = range === 'none' ? [0, size - 1] : range;
+  headers['Content-Length'] = String(last - first + 1);
+  if (range !== 'none') headers['Content-Range'] = `bytes ${first}-${last}/${size}`;
+  response.writeHead(range === 'none' ? 200 : 206, headers);
+  if (request.method === 'HEAD' || size === 0) return response.end();
+  const stream = createReadStream(found.file, { start: first, end: last });
+  stream.on('error', () => response.destroy());
+  response.on('close', () => stream.destroy());
+  stream.pipe(response);
+}
+
+/**
+ * Starts the server. With `strict` the port is taken or refused, else the next free one serves.
+ * @param {{ port?: number, host?: string, mounts?: Mount[], strict?: boolean }} [options] port 0: any
+ * @returns {Promise<{ url: string, port: number, close: () => Promise<void> }>}
+ */
+export async function startServer(options = {}) {
+  const host = options.host ?? '127.0.0.1';
+  const mounts = options.mounts ?? siteMounts;
+  const wanted = options.port ?? 0;
+  const tries = options.strict || wanted === 0 ? 1 : 20;
+  for (let port = wanted; port < wanted + tries; port++) {
+    const server = createServer((request, response) => {
+      handle(mounts, request, response).catch(() => response.destroy());
+    });
+    const error = await new Promise((resolve) => {
+      server.once('error', resolve);
+      server.listen(port, host, () => resolve(null));
+    });
+    if (error?.code === 'EADDRINUSE' || error?.code === 'EACCES') continue;
+    if (error) throw new ToolError(`${host}:${port}: ${error.message}`);
+    const address = /** @type {import('node:net').AddressInfo} */ (server.address());
+    const close = () =>
+      new Promise((/** @type {(value: void) => void} */ resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    const shown = host.includes(':') ? `[${host}]` : host;
+    return { url: `http://${shown}:${address.port}/`, port: address.port, close };
+  }
+  throw new ToolError(`${host}: no free port from ${wanted} to ${wanted + tries - 1}`);
+}
+
+/** The server that people start: $HOST and $PORT. */
+export async function serveSite() {
+  const port = Number(process.env.PORT || 8080);
+  if (!Number.isInteger(port) || port < 0 || port > 65535) {
+    throw new ToolError(`PORT: expected a number up to 65535, found ${process.env.PORT}`);
+  }
+  return startServer({ port, host: process.env.HOST || '127.0.0.1' });
+}
+
+if (isMain(import.meta.url)) {
+  await runMain(async () => say(`serving ${(await serveSite()).url} (Ctrl-C stops)`));
+}
