@@ -1,0 +1,81 @@
+/* SmolLM2's own vocabulary, from its GGUF file, against ids by Hugging Face's tokenizers
+ * (tests/golden/tokenizer_cases.json). Skipped where the model is not there. */
+#include "tap.h"
+#include "test_tokenizer_util.h"
+
+/* The header of $WICK_MODELS/smollm2-135m.gguf (or models/...): tensors are not needed. */
+static char *read_header(size_t *n, char *path, size_t path_bytes) {
+  enum { HEADER_BYTES = 8 << 20 };
+  const char *folder = getenv("WICK_MODELS");
+  snprintf(path, path_bytes, "%s/smollm2-135m.gguf", folder ? folder : "models");
+  FILE *file = fopen(path, "rb");
+  char *data = file ? malloc(HEADER_BYTES) : NULL;
+  *n = data ? fread(data, 1, HEADER_BYTES, file) : 0;
+  if (file) fclose(file);
+  return data;
+}
+
+static wick_tokenizer *load(const char *path, const char *data, size_t n) {
+  wick_arena arena;
+  wick_arena_init(&arena, NULL);
+  wick_gguf gguf;
+  wick_error error = {0};
+  wick_tokenizer *tokenizer = NULL;
+  uint64_t need;
+  wick_status status = wick_gguf_parse(path, (const uint8_t *)data, n, UINT64_C(1) << 40, &arena,
+                                       &gguf, &need, &error);
+  if (status == WICK_OK) status = wick_tokenizer_from_gguf(path, &gguf, NULL, &tokenizer, &error);
+  if (status != WICK_OK) printf("# %s\n", error.message);
+  wick_arena_free(&arena);
+  return tokenizer;
+}
+
+static void check_cases(tap *t, const wick_tokenizer *tokenizer) {
+  cJSON *golden = parse_golden("tests/golden/tokenizer_cases.json");
+  const cJSON *cases = cJSON_GetObjectItem(golden, "cases"), *item;
+  int n = 0, n_equal = 0, n_back = 0;
+  cJSON_ArrayForEach(item, cases) {
+    size_t n_text, n_ids = 0;
+    char *text = test_text(cJSON_GetObjectItem(item, "text"), &n_text);
+    n++;
+    n_equal += encodes_to(tokenizer, text, n_text, true, cJSON_GetObjectItem(item, "ids")) ? 1 : 0;
+    static int32_t ids[MAX_TEST_IDS];
+    static char back[4 * MAX_TEST_IDS];
+    wick_tokenizer_encode(tokenizer, text, n_text, true, ids, MAX_TEST_IDS, &n_ids, NULL);
+    size_t n_bytes = detokenize(tokenizer, ids, n_ids, back, sizeof back);
+    n_back += n_bytes == n_text && memcmp(back, text, n_text) == 0;
+    free(text);
+  }
+  printf("# %d cases\n", n);
+  CHECK(t, n > 200 && n_equal == n, "every case of tokenizer_cases.json has the reference's ids");
+  CHECK(t, n_back == n, "the bytes of every case's ids are its text");
+  cJSON_Delete(golden);
+}
+
+int main(void) {
+  tap t = {0};
+  char path[512];
+  size_t n;
+  char *data = read_header(&n, path, sizeof path);
+  if (!data) {
+    tap_skip(&t, "SmolLM2's vocabulary", "models/smollm2-135m.gguf is not there");
+    return tap_done(&t);
+  }
+  wick_tokenizer *tokenizer = load(path, data, n);
+  free(data);
+  CHECK(&t, tokenizer, "the tokenizer loads from the GGUF header");
+  if (tokenizer) {
+    const wick_tokenizer_info *info = wick_tokenizer_get_info(tokenizer);
+    CHECK(&t, info->n_vocab == 49152 && info->bos_id == 1 && info->eos_id == 2 && !info->add_bos,
+          "49152 tokens, bos 1, eos 2, no BOS added");
+    CHECK(&t, strcmp(info->pre, "smollm") == 0, "pre-tokenizer smollm");
+    CHECK(&t, info->chat_format && strcmp(info->chat_format, "chatml") == 0, "chat format chatml");
+    CHECK(&t, wick_tokenizer_is_special(tokenizer, 16) && !wick_tokenizer_is_special(tokenizer, 17),
+          "ids 0 to 16 are special");
+    CHECK(&t, wick_tokenizer_is_end(tokenizer, 2) && !wick_tokenizer_is_end(tokenizer, 1),
+          "<|im_end|> ends an answer, <|im_start|> does not");
+    check_cases(&t, tokenizer);
+    wick_tokenizer_free(tokenizer);
+  }
+  return tap_done(&t);
+}
