@@ -112,7 +112,11 @@ static float store_int8(int8_t *codes, size_t stride, const float *x, size_t n) 
   float largest = 0;
   for (size_t i = 0; i < n; i++) largest = fabsf(x[i]) > largest ? fabsf(x[i]) : largest;
   float scale = largest / 127.0f, inverse = largest > 0 ? 127.0f / largest : 0;
-  for (size_t i = 0; i < n; i++) codes[i * stride] = (int8_t)rintf(x[i] * inverse);
+  for (size_t i = 0; i < n; i++) {
+    float code = rintf(x[i] * inverse);
+    code = code > 127.0f ? 127.0f : code > -127.0f ? code : -127.0f; /* a NaN too */
+    codes[i * stride] = (int8_t)code;
+  }
   return scale;
 }
 
