@@ -120,59 +120,72 @@ static float store_int8(int8_t *codes, size_t stride, const float *x, size_t n) 
   return scale;
 }
 
-void wick_kv_store(wick_kv_cache *cache, const wick_kernels *kernels,
-                   const wick_kv_sequence *sequence, int layer, int head, int position,
-                   const float *k, const float *v) {
+void wick_kv_store_key(wick_kv_cache *cache, const wick_kv_sequence *sequence, int layer, int head,
+                       int position, const float *k) {
   size_t n = (size_t)cache->head_dim, at = (size_t)(position % WICK_KV_BLOCK);
   uint8_t *data = head_data(cache, sequence, layer, head, position / WICK_KV_BLOCK);
   switch (cache->type) {
-  case WICK_CACHE_F32: {
-    float *keys = (float *)data, *values = keys + WICK_KV_BLOCK * n;
-    for (size_t i = 0; i < n; i++) keys[i * WICK_KV_BLOCK + at] = k[i];
-    memcpy(values + at * n, v, n * sizeof *v);
+  case WICK_CACHE_F32:
+    for (size_t i = 0; i < n; i++) ((float *)data)[i * WICK_KV_BLOCK + at] = k[i];
     break;
-  }
-  case WICK_CACHE_F16: {
-    uint16_t *keys = (uint16_t *)data, *values = keys + WICK_KV_BLOCK * n;
-    for (size_t i = 0; i < n; i++) keys[i * WICK_KV_BLOCK + at] = wick_f32_to_f16(k[i]);
-    kernels->f32_to_f16(values + at * n, v, n);
+  case WICK_CACHE_F16:
+    for (size_t i = 0; i < n; i++)
+      ((uint16_t *)data)[i * WICK_KV_BLOCK + at] = wick_f32_to_f16(k[i]);
     break;
-  }
   case WICK_CACHE_INT8: {
-    int8_t *keys = (int8_t *)data, *values = keys + WICK_KV_BLOCK * n;
     float *scales = (float *)(data + 2 * WICK_KV_BLOCK * n);
-    scales[at] = store_int8(keys + at, WICK_KV_BLOCK, k, n);
-    scales[WICK_KV_BLOCK + at] = store_int8(values + at * n, 1, v, n);
+    scales[at] = store_int8((int8_t *)data + at, WICK_KV_BLOCK, k, n);
     break;
   }
   }
 }
 
-void wick_kv_load(const wick_kv_cache *cache, const wick_kernels *kernels,
-                  const wick_kv_sequence *sequence, int layer, int head, int index, float *scratch,
-                  const float **k, const float **v) {
+void wick_kv_store_value(wick_kv_cache *cache, const wick_kernels *kernels,
+                         const wick_kv_sequence *sequence, int layer, int head, int position,
+                         const float *v) {
+  size_t n = (size_t)cache->head_dim, at = (size_t)(position % WICK_KV_BLOCK);
+  uint8_t *data = head_data(cache, sequence, layer, head, position / WICK_KV_BLOCK);
+  size_t first = WICK_KV_BLOCK * n + at * n;
+  switch (cache->type) {
+  case WICK_CACHE_F32: memcpy((float *)data + first, v, n * sizeof *v); break;
+  case WICK_CACHE_F16: kernels->f32_to_f16((uint16_t *)data + first, v, n); break;
+  case WICK_CACHE_INT8: {
+    float *scales = (float *)(data + 2 * WICK_KV_BLOCK * n);
+    scales[WICK_KV_BLOCK + at] = store_int8((int8_t *)data + first, 1, v, n);
+    break;
+  }
+  }
+}
+
+const float *wick_kv_load_keys(const wick_kv_cache *cache, const wick_kernels *kernels,
+                               const wick_kv_sequence *sequence, int layer, int head, int index,
+                               float *scratch) {
   size_t dim = (size_t)cache->head_dim, n = WICK_KV_BLOCK * dim;
   const uint8_t *data = head_data(cache, sequence, layer, head, index);
-  *k = scratch;
-  *v = scratch + n;
-  switch (cache->type) {
-  case WICK_CACHE_F32:
-    *k = (const float *)data;
-    *v = *k + n;
-    break;
-  case WICK_CACHE_F16:
-    kernels->f16_to_f32(scratch, (const uint16_t *)data, 2 * n);
-    break;
-  case WICK_CACHE_INT8: {
-    const int8_t *codes = (const int8_t *)data;
-    const float *scales = (const float *)(data + 2 * n);
-    for (size_t i = 0; i < dim; i++)
-      for (size_t p = 0; p < WICK_KV_BLOCK; p++)
-        scratch[i * WICK_KV_BLOCK + p] = (float)codes[i * WICK_KV_BLOCK + p] * scales[p];
-    for (size_t p = 0; p < WICK_KV_BLOCK; p++)
-      for (size_t i = 0; i < dim; i++)
-        scratch[n + p * dim + i] = (float)codes[n + p * dim + i] * scales[WICK_KV_BLOCK + p];
-    break;
+  if (cache->type == WICK_CACHE_F32) return (const float *)data;
+  if (cache->type == WICK_CACHE_F16) {
+    kernels->f16_to_f32(scratch, (const uint16_t *)data, n);
+    return scratch;
   }
+  const int8_t *codes = (const int8_t *)data;
+  const float *scales = (const float *)(data + 2 * n);
+  for (size_t i = 0; i < n; i++) scratch[i] = (float)codes[i] * scales[i % WICK_KV_BLOCK];
+  return scratch;
+}
+
+const float *wick_kv_load_values(const wick_kv_cache *cache, const wick_kernels *kernels,
+                                 const wick_kv_sequence *sequence, int layer, int head, int index,
+                                 float *scratch) {
+  size_t dim = (size_t)cache->head_dim, n = WICK_KV_BLOCK * dim;
+  const uint8_t *data = head_data(cache, sequence, layer, head, index);
+  if (cache->type == WICK_CACHE_F32) return (const float *)data + n;
+  if (cache->type == WICK_CACHE_F16) {
+    kernels->f16_to_f32(scratch, (const uint16_t *)data + n, n);
+    return scratch;
   }
+  const int8_t *codes = (const int8_t *)data + n;
+  const float *scales = (const float *)(data + 2 * n) + WICK_KV_BLOCK;
+  for (size_t p = 0; p < WICK_KV_BLOCK; p++)
+    for (size_t i = 0; i < dim; i++) scratch[p * dim + i] = (float)codes[p * dim + i] * scales[p];
+  return scratch;
 }

@@ -48,15 +48,20 @@ void wick_kv_truncate(wick_kv_cache *cache, wick_kv_sequence *sequence, int n_po
 bool wick_kv_fork(wick_kv_cache *cache, wick_kv_sequence *to, const wick_kv_sequence *from,
                   int n_positions, int *n_shared);
 
-/* Write one position's k and v, [head_dim] each, of a layer and head. */
-void wick_kv_store(wick_kv_cache *cache, const wick_kernels *kernels,
-                   const wick_kv_sequence *sequence, int layer, int head, int position,
-                   const float *k, const float *v);
+/* Write one position's k (v), [head_dim], of a layer and head. */
+void wick_kv_store_key(wick_kv_cache *cache, const wick_kv_sequence *sequence, int layer, int head,
+                       int position, const float *k);
+void wick_kv_store_value(wick_kv_cache *cache, const wick_kernels *kernels,
+                         const wick_kv_sequence *sequence, int layer, int head, int position,
+                         const float *v);
 
-/* Block number index of a sequence as float32: *k [head_dim][32], *v [32][head_dim], in scratch (2
- * * 32 * head_dim floats) or in the cache itself. */
-void wick_kv_load(const wick_kv_cache *cache, const wick_kernels *kernels,
-                  const wick_kv_sequence *sequence, int layer, int head, int index, float *scratch,
-                  const float **k, const float **v);
+/* The keys [head_dim][32] (values [32][head_dim]) of block number index of a sequence as float32, in
+ * scratch (32 * head_dim floats) or in the cache itself. */
+const float *wick_kv_load_keys(const wick_kv_cache *cache, const wick_kernels *kernels,
+                               const wick_kv_sequence *sequence, int layer, int head, int index,
+                               float *scratch);
+const float *wick_kv_load_values(const wick_kv_cache *cache, const wick_kernels *kernels,
+                                 const wick_kv_sequence *sequence, int layer, int head, int index,
+                                 float *scratch);
 
 #endif
