@@ -69,6 +69,11 @@ wick_status wick_load_finish(wick_load *load);
 wick_status wick_load_end(wick_load *load, wick_status status, wick_tokenizer **out);
 wick_status wick_load_no_memory(const wick_load *load);
 
+/* tokenizer.json's normalizer and pre_tokenizer; and, once the tokens are read, whether its
+ * post_processor adds a BOS. See pipeline.c. */
+wick_status wick_load_pipeline(wick_load *load, const cJSON *root);
+wick_status wick_load_template_bos(wick_load *load, const cJSON *post_processor);
+
 /* The byte-level alphabet: see bytes.c. Writes at most text.n bytes to out and returns how many;
  * false when a character stands for no byte. */
 bool wick_bytes_from_alphabet(wick_string text, char *out, size_t *n_out);

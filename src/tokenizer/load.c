@@ -198,6 +198,8 @@ wick_status wick_load_finish(wick_load *load) {
     if (!wick_chat_recognize(text, &tokenizer->arena, &tokenizer->chat, &tokenizer->default_system))
       return wick_load_no_memory(load);
   }
+  if (tokenizer->chat && tokenizer->chat->begin_with_bos && info->bos_id < 0)
+    tokenizer->chat = NULL;
   if (tokenizer->chat) info->chat_format = tokenizer->chat->name;
   return WICK_OK;
 }
