@@ -8,7 +8,7 @@
  * activation codes in every lane load_floats(p) store_floats(p, floats) load_halves(p)
  * set_floats(x) zero_floats() multiply(a, b) multiply_add(a, b, acc)   acc + a * b, fused
  *   prefetch(p)
- *   q4_start() q4_dot(sums, nibbles, activations) q4_total(sums) -> floats
+ *   q4_start() q4_dot(sums, nibbles, activations) q4_add(sums, sums) q4_total(sums) -> floats
  *   q8_prepare(bytes)   codes as unpacked for q8_dot
  *   q8_start(correction) q8_dot(sums, prepared, activations) q8_total(sums) -> floats
  */
@@ -132,7 +132,7 @@ WICK_INLINE void multiply_tile(wick_packing packing, size_t n, float *out, size_
       WICK_EACH (g, GROUPS)
         codes[g] = load_bytes(w + g * UNPACKED_BYTES + 8 * ROWS + j * RUN_BYTES);
       WICK_EACH (t, n) {
-        bytes activations = broadcast(packed_codes(x, n, j, t));
+        four_codes activations = broadcast(packed_codes(x, n, j, t));
         WICK_EACH (g, GROUPS)
           sum[g][t] = packing == WICK_PACKED_Q4 ? q4_dot(sum[g][t], codes[g], activations)
                                                 : q8_dot(sum[g][t], codes[g], activations);

@@ -20,7 +20,7 @@ WICK_INLINE sums in_order(sums sum) {
 WICK_INLINE sums q4_start(void) {
   return _mm256_setzero_si256();
 }
-WICK_INLINE sums q4_dot(sums sum, bytes nibbles, bytes activations) {
+WICK_INLINE sums q4_dot(sums sum, bytes nibbles, four_codes activations) {
   return in_order(_mm256_add_epi16(sum, _mm256_maddubs_epi16(nibbles, activations)));
 }
 WICK_INLINE sums q4_add(sums a, sums b) {
@@ -37,7 +37,7 @@ WICK_INLINE sums q8_start(int32_t correction) {
   (void)correction; /* codes stay signed */
   return _mm256_setzero_si256();
 }
-WICK_INLINE sums q8_dot(sums sum, bytes codes, bytes activations) {
+WICK_INLINE sums q8_dot(sums sum, bytes codes, four_codes activations) {
   __m256i pairs =
       _mm256_maddubs_epi16(_mm256_abs_epi8(codes), _mm256_sign_epi8(activations, codes));
   return in_order(_mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1))));
