@@ -23,7 +23,7 @@ export async function buildNative() {
   await ensureSystemPackages(['native']);
   const folder = inRoot('build');
   if (!existsSync(inRoot('build', 'libwick.a'))) say('building for this machine');
-  await cmakeBuild(folder);
+  await cmakeBuild(folder, ['-DWICK_TESTS=OFF']);
 }
 
 if (isMain(import.meta.url)) await runMain(buildNative);

@@ -15,6 +15,5 @@
 #else
 #define WICK_UNROLL
 #endif
-#define WICK_EACH(i, n) WICK_UNROLL for (size_t i = 0; i < (n); i++)
 
 #endif

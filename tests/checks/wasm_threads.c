@@ -10,7 +10,9 @@ uint32_t stack_address(void);
 /* Initialised data: a second instance that initialised it again would set it back. */
 static int32_t turn = 41;
 
-int32_t *mailbox(void) { return &turn; }
+int32_t *mailbox(void) {
+  return &turn;
+}
 
 /* As in src/core/pool.c, by name and by attribute: see tools/build-wasm.mjs. */
 __attribute__((noinline)) static int32_t word_sleep(int32_t *word, int32_t old) {
@@ -30,8 +32,12 @@ static int32_t alternate(int32_t rounds, int32_t mine) {
   return seen;
 }
 
-int32_t ask(int32_t rounds) { return alternate(rounds, 1); }
-int32_t answer(int32_t rounds) { return alternate(rounds, 0); }
+int32_t ask(int32_t rounds) {
+  return alternate(rounds, 1);
+}
+int32_t answer(int32_t rounds) {
+  return alternate(rounds, 0);
+}
 
 /* Where this thread's stack is: the address of a local that has to lie in memory. */
 uint32_t stack_address(void) {

@@ -101,7 +101,9 @@ export async function runMain(main) {
   try {
     await main();
   } catch (error) {
-    process.stderr.write(`wick: ${error instanceof ToolError ? error.message : error?.stack}\n`);
+    process.stderr.write(
+      `wick: ${error instanceof ToolError ? error.message : error instanceof Error ? error.stack : error}\n`,
+    );
     process.exitCode = 1;
   }
 }

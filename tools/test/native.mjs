@@ -1,0 +1,144 @@
+// Native layers: builds with warnings as errors by gcc and clang, sanitizers, NEON by emulation,
+// fuzz corpora.
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { inRoot, toolchainFolder } from '../lib/paths.mjs';
+import { attempt, onPath, run, ToolError } from '../lib/run.mjs';
+import { cmakeBuild } from '../build-native.mjs';
+import { cjsonFolder } from '../toolchain.mjs';
+import { runPrograms, testPrograms } from './programs.mjs';
+
+/** @typedef {import('./report.mjs').Report} Report */
+
+/** @param {string[]} names @returns {string | null} the first that is on PATH */
+const find = (...names) => names.find(onPath) ?? null;
+
+export const findClang = () => find('clang-19', 'clang');
+
+/**
+ * Builds a folder; a failed build is a failed test.
+ * @param {Report} report
+ * @param {string} name
+ * @param {string[]} options
+ * @returns {Promise<string | null>} the folder
+ */
+async function build(report, name, options) {
+  const folder = inRoot(`build-${name}`);
+  try {
+    await cmakeBuild(folder, ['-DWICK_WERROR=ON', ...options]);
+    report.pass();
+    return folder;
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    report.fail(`${name} builds without warnings`, error.message);
+    return null;
+  }
+}
+
+/** @param {string} compiler */
+const compilerOption = (compiler) => `-DCMAKE_C_COMPILER=${compiler}`;
+
+/** @param {Report} report */
+export async function gcc(report) {
+  const compiler = find('gcc');
+  if (!compiler) return report.lacking('gcc', 'gcc');
+  const folder = await build(report, 'gcc', [compilerOption(compiler)]);
+  if (folder) await runPrograms(report, folder, { names: testPrograms(['unit', 'kernels']) });
+}
+
+/** @param {Report} report */
+export async function clang(report) {
+  const compiler = findClang();
+  if (!compiler) return report.lacking('clang', 'clang');
+  const folder = await build(report, 'clang', [compilerOption(compiler)]);
+  if (folder) await runPrograms(report, folder, { names: testPrograms(['unit', 'kernels']) });
+}
+
+/** @param {Report} report */
+export async function addressSanitizer(report) {
+  const compiler = findClang();
+  if (!compiler) return report.lacking('address and undefined-behaviour sanitizers', 'clang');
+  const options = [compilerOption(compiler), '-DWICK_SANITIZE=address,undefined'];
+  const folder = await build(report, 'asan', options);
+  if (!folder) return;
+  const env = { ASAN_OPTIONS: 'detect_leaks=1:allocator_may_return_null=1' };
+  await runPrograms(report, folder, { names: testPrograms(['unit', 'kernels']), env });
+}
+
+/** The programs in which several threads run. */
+function threadedPrograms() {
+  return testPrograms(['unit', 'kernels']).filter((name) =>
+    ['unit', 'kernels'].some((folder) => {
+      const file = inRoot('tests', folder, `${name}.c`);
+      return existsSync(file) && /wick_pool_|wick_engine_|pthread/.test(readFileSync(file, 'utf8'));
+    }),
+  );
+}
+
+/** @param {Report} report */
+export async function threadSanitizer(report) {
+  const compiler = findClang();
+  if (!compiler) return report.lacking('thread sanitizer', 'clang');
+  const options = [compilerOption(compiler), '-DWICK_SANITIZE=thread'];
+  const folder = await build(report, 'tsan', options);
+  if (folder) await runPrograms(report, folder, { names: threadedPrograms() });
+}
+
+/** cJSON for the emulated machine, whose distribution packages are not installed here. */
+async function crossCjson(/** @type {string} */ compiler) {
+  const folder = path.join(toolchainFolder, 'cjson-aarch64');
+  const library = path.join(folder, 'libcjson.a');
+  if (existsSync(library)) return library;
+  mkdirSync(folder, { recursive: true });
+  const object = path.join(folder, 'cJSON.o');
+  await run([compiler, '-O2', '-c', path.join(cjsonFolder, 'cJSON.c'), '-o', object]);
+  await run(['aarch64-linux-gnu-ar', 'rcs', library, object]);
+  return library;
+}
+
+/** @param {Report} report */
+export async function aarch64(report) {
+  const compiler = find('aarch64-linux-gnu-gcc');
+  const emulator = find('qemu-aarch64', 'qemu-aarch64-static');
+  if (!compiler || !emulator || !existsSync(cjsonFolder)) {
+    return report.lacking('NEON by emulation', 'aarch64-linux-gnu-gcc and qemu-aarch64');
+  }
+  const folder = await build(report, 'aarch64', [
+    compilerOption(compiler),
+    '-DCMAKE_SYSTEM_NAME=Linux',
+    '-DCMAKE_SYSTEM_PROCESSOR=aarch64',
+    '-DCMAKE_EXE_LINKER_FLAGS=-static',
+    `-DCJSON_INCLUDE=${cjsonFolder}`,
+    `-DCJSON_LIBRARY=${await crossCjson(compiler)}`,
+  ]);
+  if (!folder) return;
+  // Every feature that the emulator has, so that the optional levels run too.
+  const prefix = [emulator, '-cpu', 'max'];
+  await runPrograms(report, folder, { names: testPrograms(['unit', 'kernels']), prefix });
+}
+
+/** Every fuzz target over its committed corpus, once. @param {Report} report */
+export async function fuzz(report) {
+  const targets = testPrograms(['fuzz'], /^fuzz_.*\.c$/);
+  if (targets.length === 0) return;
+  const compiler = findClang();
+  if (!compiler) return report.lacking('fuzz corpora', 'clang');
+  const options = [compilerOption(compiler), '-DWICK_SANITIZE=address,undefined', '-DWICK_FUZZ=ON'];
+  const folder = await build(report, 'fuzz', [...options, '-DWICK_TESTS=OFF']);
+  if (!folder) return;
+  for (const target of targets) {
+    const corpus = inRoot('tests', 'fuzz', 'corpus', target.replace(/^fuzz_/, ''));
+    const files = existsSync(corpus) ? readdirSync(corpus).sort() : [];
+    if (files.length === 0) {
+      report.fail(`${target}: expected a corpus in ${corpus}, found none`);
+      continue;
+    }
+    const inputs = files.map((name) => path.join(corpus, name));
+    const limits = ['-rss_limit_mb=2048', '-timeout=10'];
+    const result = await attempt([path.join(folder, target), ...limits, ...inputs], {
+      timeoutSeconds: 600,
+    });
+    // A failing input ends the whole run; its name is in the output.
+    report.check(result.status === 0, `${target}: ${files.length} inputs`, result.output);
+  }
+}
