@@ -24,26 +24,26 @@ enum { MATMUL_ROWS = 4, SCORE_VECTORS = WICK_KV_BLOCK / LANES, VALUE_VECTORS = 4
 WICK_INLINE void matmul_tile(size_t n_rows, size_t n_tokens, float *out, size_t out_stride,
                              size_t n_cols, const float *w, const float *x, size_t x_stride) {
   vector acc[MATMUL_ROWS][MATMUL_TOKENS];
-  WICK_UNROLL for (size_t r = 0; r < n_rows; r++) WICK_UNROLL for (size_t t = 0; t < n_tokens; t++)
-      acc[r][t] = zero();
+  WICK_EACH (r, n_rows)
+    WICK_EACH (t, n_tokens) acc[r][t] = zero();
   size_t c = 0;
   for (; c + LANES <= n_cols; c += LANES) {
     vector xs[MATMUL_TOKENS];
-    WICK_UNROLL for (size_t t = 0; t < n_tokens; t++) xs[t] = load(x + t * x_stride + c);
-    WICK_UNROLL for (size_t r = 0; r < n_rows; r++) {
+    WICK_EACH (t, n_tokens) xs[t] = load(x + t * x_stride + c);
+    WICK_EACH (r, n_rows) {
       vector ws = load(w + r * n_cols + c);
-      WICK_UNROLL for (size_t t = 0; t < n_tokens; t++) acc[r][t] = fused(ws, xs[t], acc[r][t]);
+      WICK_EACH (t, n_tokens) acc[r][t] = fused(ws, xs[t], acc[r][t]);
     }
   }
   if (c < n_cols) {
-    WICK_UNROLL for (size_t r = 0; r < n_rows; r++) {
+    WICK_EACH (r, n_rows) {
       vector ws = load_part(w + r * n_cols + c, n_cols - c);
-      WICK_UNROLL for (size_t t = 0; t < n_tokens; t++) acc[r][t] =
-          fused(ws, load_part(x + t * x_stride + c, n_cols - c), acc[r][t]);
+      WICK_EACH (t, n_tokens)
+        acc[r][t] = fused(ws, load_part(x + t * x_stride + c, n_cols - c), acc[r][t]);
     }
   }
-  WICK_UNROLL for (size_t r = 0; r < n_rows; r++) WICK_UNROLL for (size_t t = 0; t < n_tokens; t++)
-      out[t * out_stride + r] = sum_lanes(acc[r][t]);
+  WICK_EACH (r, n_rows)
+    WICK_EACH (t, n_tokens) out[t * out_stride + r] = sum_lanes(acc[r][t]);
 }
 
 static void matmul_rows_tokens(float *out, size_t out_stride, size_t n_cols, const float *w,
@@ -63,23 +63,24 @@ static void matmul_row_token(float *out, size_t out_stride, size_t n_cols, const
   matmul_tile(1, 1, out, out_stride, n_cols, w, x, x_stride);
 }
 
+/* Rows in pieces that stay in the second cache while all tokens pass by, each tile of tokens
+ * staying in the first. */
 static void matmul_f32(float *out, size_t out_stride, size_t n_rows, size_t n_cols, const float *w,
                        const float *x, size_t x_stride, size_t n_tokens) {
-  /* tokens in pieces that stay in the second cache while all rows pass by */
-  for (size_t first = 0; first < n_tokens; first += 8 * MATMUL_TOKENS) {
-    size_t end = n_tokens - first < 8 * MATMUL_TOKENS ? n_tokens : first + 8 * MATMUL_TOKENS;
-    for (size_t row = 0; row < n_rows;) {
-      bool rows = row + MATMUL_ROWS <= n_rows;
-      for (size_t token = first; token < end;) {
-        bool tokens = token + MATMUL_TOKENS <= end;
+  for (size_t first = 0; first < n_rows; first += 8 * MATMUL_ROWS) {
+    size_t end = n_rows - first < 8 * MATMUL_ROWS ? n_rows : first + 8 * MATMUL_ROWS;
+    for (size_t token = 0; token < n_tokens;) {
+      bool tokens = token + MATMUL_TOKENS <= n_tokens;
+      for (size_t row = first; row < end;) {
+        bool rows = row + MATMUL_ROWS <= end;
         void (*tile)(float *, size_t, size_t, const float *, const float *, size_t) =
             rows ? (tokens ? matmul_rows_tokens : matmul_rows_token)
                  : (tokens ? matmul_row_tokens : matmul_row_token);
         tile(out + token * out_stride + row, out_stride, n_cols, w + row * n_cols,
              x + token * x_stride, x_stride);
-        token += tokens ? MATMUL_TOKENS : 1;
+        row += rows ? MATMUL_ROWS : 1;
       }
-      row += rows ? MATMUL_ROWS : 1;
+      token += tokens ? MATMUL_TOKENS : 1;
     }
   }
 }
@@ -147,20 +148,18 @@ static float maximum(const float *x, size_t n) {
 WICK_INLINE void scores_tile(size_t n, float *scores, size_t stride, const float *q, const float *k,
                              size_t head_dim) {
   vector acc[QUERY_TILE][SCORE_VECTORS];
-  WICK_UNROLL for (size_t i = 0; i < n; i++) WICK_UNROLL for (size_t v = 0; v < SCORE_VECTORS; v++)
-      acc[i][v] = zero();
+  WICK_EACH (i, n)
+    WICK_EACH (v, SCORE_VECTORS) acc[i][v] = zero();
   for (size_t d = 0; d < head_dim; d++) {
-    vector keys[SCORE_VECTORS];
-    WICK_UNROLL for (size_t v = 0; v < SCORE_VECTORS; v++) keys[v] =
-        load(k + d * WICK_KV_BLOCK + v * LANES);
-    WICK_UNROLL for (size_t i = 0; i < n; i++) {
-      vector query = set(q[i * head_dim + d]);
-      WICK_UNROLL for (size_t v = 0; v < SCORE_VECTORS; v++) acc[i][v] =
-          fused(query, keys[v], acc[i][v]);
+    vector query[QUERY_TILE];
+    WICK_EACH (i, n) query[i] = set(q[i * head_dim + d]);
+    WICK_EACH (v, SCORE_VECTORS) {
+      vector key = load(k + d * WICK_KV_BLOCK + v * LANES);
+      WICK_EACH (i, n) acc[i][v] = fused(query[i], key, acc[i][v]);
     }
   }
-  WICK_UNROLL for (size_t i = 0; i < n; i++) WICK_UNROLL for (size_t v = 0; v < SCORE_VECTORS; v++)
-      store(scores + i * stride + v * LANES, acc[i][v]);
+  WICK_EACH (i, n)
+    WICK_EACH (v, SCORE_VECTORS) store(scores + i * stride + v * LANES, acc[i][v]);
 }
 
 static void attention_scores(float *scores, size_t stride, const float *q, size_t n_queries,
@@ -180,24 +179,25 @@ static void attention_scores(float *scores, size_t stride, const float *q, size_
 WICK_INLINE void values_tile(size_t n, size_t n_vectors, size_t part, float *out, const float *p,
                              size_t p_stride, const float *v, size_t head_dim) {
   vector acc[QUERY_TILE][VALUE_VECTORS];
-  WICK_UNROLL for (size_t i = 0; i < n; i++) WICK_UNROLL for (size_t j = 0; j < n_vectors; j++)
+  WICK_EACH (i, n)
+    WICK_EACH (j, n_vectors)
       acc[i][j] = part ? load_part(out + i * head_dim, part) : load(out + i * head_dim + j * LANES);
   for (size_t position = 0; position < WICK_KV_BLOCK; position++) {
-    vector values[VALUE_VECTORS];
-    WICK_UNROLL for (size_t j = 0; j < n_vectors; j++) values[j] =
-        part ? load_part(v + position * head_dim, part) : load(v + position * head_dim + j * LANES);
-    WICK_UNROLL for (size_t i = 0; i < n; i++) {
-      vector weight = set(p[i * p_stride + position]);
-      WICK_UNROLL for (size_t j = 0; j < n_vectors; j++) acc[i][j] =
-          fused(weight, values[j], acc[i][j]);
+    vector weight[QUERY_TILE];
+    WICK_EACH (i, n) weight[i] = set(p[i * p_stride + position]);
+    WICK_EACH (j, n_vectors) {
+      vector value = part ? load_part(v + position * head_dim, part)
+                          : load(v + position * head_dim + j * LANES);
+      WICK_EACH (i, n) acc[i][j] = fused(weight[i], value, acc[i][j]);
     }
   }
-  WICK_UNROLL for (size_t i = 0; i < n; i++) WICK_UNROLL for (size_t j = 0; j < n_vectors; j++) {
-    if (part)
-      store_part(out + i * head_dim, acc[i][j], part);
-    else
-      store(out + i * head_dim + j * LANES, acc[i][j]);
-  }
+  WICK_EACH (i, n)
+    WICK_EACH (j, n_vectors) {
+      if (part)
+        store_part(out + i * head_dim, acc[i][j], part);
+      else
+        store(out + i * head_dim + j * LANES, acc[i][j]);
+    }
 }
 
 WICK_INLINE void values_queries(size_t n, float *out, const float *p, size_t p_stride,

@@ -8,7 +8,7 @@
  * activation codes in every lane load_floats(p) store_floats(p, floats) load_halves(p)
  * set_floats(x) zero_floats() multiply(a, b) multiply_add(a, b, acc)   acc + a * b, fused
  *   prefetch(p)
- *   q4_start() q4_dot(sums, nibbles, activations) q4_total(sums) -> floats
+ *   q4_start() q4_dot(sums, nibbles, activations) q4_add(sums, sums) q4_total(sums) -> floats
  *   q8_prepare(bytes)   codes as unpacked for q8_dot
  *   q8_start(correction) q8_dot(sums, prepared, activations) q8_total(sums) -> floats
  */
@@ -46,7 +46,7 @@ static void matvec_q4(float *out, size_t n_rows, size_t n_cols, const void *grou
       WICK_UNROLL for (size_t line = 0; line < Q4_BLOCK_BYTES; line += 64)
           prefetch(w + AHEAD + line);
       sums low = q4_start(), high = q4_start();
-      WICK_UNROLL for (size_t j = 0; j < PACKED_RUNS / 2; j++) {
+      WICK_EACH (j, PACKED_RUNS / 2) {
         bytes both = load_bytes(w + 4 * ROWS + j * RUN_BYTES);
         low = q4_dot(low, low_nibbles(both), broadcast(packed_codes(x, 1, j, 0)));
         high = q4_dot(high, high_nibbles(both), broadcast(packed_codes(x, 1, j + 4, 0)));
@@ -71,7 +71,7 @@ static void matvec_q8(float *out, size_t n_rows, size_t n_cols, const void *grou
       WICK_UNROLL for (size_t line = 0; line < Q8_BLOCK_BYTES; line += 64)
           prefetch(w + AHEAD + line);
       sums sum = q8_start(packed_correction(x, 1, 0));
-      WICK_UNROLL for (size_t j = 0; j < PACKED_RUNS; j++) {
+      WICK_EACH (j, PACKED_RUNS) {
         bytes codes = q8_prepare(load_bytes(w + 2 * ROWS + j * RUN_BYTES));
         sum = q8_dot(sum, codes, broadcast(packed_codes(x, 1, j, 0)));
       }
@@ -90,10 +90,14 @@ static size_t scratch_bytes(size_t n_cols) {
   return (GROUPS * (n_cols / WICK_BLOCK) * UNPACKED_BYTES + 63) / 64 * 64;
 }
 
-/* One group into every GROUPS-th place of the scratch. */
+/* One group into every GROUPS-th place of the scratch. The group that will be unpacked after the
+ * tokens is asked for now, so that it arrives meanwhile. */
 static void unpack_group(uint8_t *to, wick_packing packing, size_t n_blocks, const uint8_t *w) {
+  size_t block_bytes = packing == WICK_PACKED_Q4 ? Q4_BLOCK_BYTES : Q8_BLOCK_BYTES;
   for (size_t b = 0; b < n_blocks; b++, to += GROUPS * UNPACKED_BYTES) {
     uint8_t *codes = to + 2 * 4 * ROWS;
+    for (size_t line = 0; line < block_bytes; line += 64)
+      prefetch(w + GROUPS * n_blocks * block_bytes + line);
     store_floats((float *)to, load_halves(w));
     if (packing == WICK_PACKED_Q4) {
       store_floats((float *)to + ROWS, load_halves(w + 2 * ROWS));
@@ -102,12 +106,11 @@ static void unpack_group(uint8_t *to, wick_packing packing, size_t n_blocks, con
         store_bytes(codes + j * RUN_BYTES, low_nibbles(both));
         store_bytes(codes + (j + 4) * RUN_BYTES, high_nibbles(both));
       }
-      w += Q4_BLOCK_BYTES;
     } else {
       for (size_t j = 0; j < PACKED_RUNS; j++)
         store_bytes(codes + j * RUN_BYTES, q8_prepare(load_bytes(w + 2 * ROWS + j * RUN_BYTES)));
-      w += Q8_BLOCK_BYTES;
     }
+    w += block_bytes;
   }
 }
 
@@ -115,29 +118,30 @@ static void unpack_group(uint8_t *to, wick_packing packing, size_t n_blocks, con
 WICK_INLINE void multiply_tile(wick_packing packing, size_t n, float *out, size_t out_stride,
                                size_t n_rows, size_t n_blocks, const uint8_t *w, const uint8_t *x) {
   floats acc[GROUPS][PACKED_TILE_TOKENS];
-  WICK_UNROLL for (size_t t = 0; t < n; t++) WICK_UNROLL for (size_t g = 0; g < GROUPS; g++)
-      acc[g][t] = zero_floats();
+  WICK_EACH (t, n)
+    WICK_EACH (g, GROUPS) acc[g][t] = zero_floats();
 
   for (size_t b = 0; b < n_blocks; b++) {
     sums sum[GROUPS][PACKED_TILE_TOKENS];
-    WICK_UNROLL for (size_t t = 0; t < n; t++) WICK_UNROLL for (size_t g = 0; g < GROUPS; g++)
+    WICK_EACH (t, n)
+      WICK_EACH (g, GROUPS)
         sum[g][t] = packing == WICK_PACKED_Q4 ? q4_start() : q8_start(packed_correction(x, n, t));
 
-    WICK_UNROLL for (size_t j = 0; j < PACKED_RUNS; j++) {
+    WICK_EACH (j, PACKED_RUNS) {
       bytes codes[GROUPS];
-      WICK_UNROLL for (size_t g = 0; g < GROUPS; g++) codes[g] =
-          load_bytes(w + g * UNPACKED_BYTES + 8 * ROWS + j * RUN_BYTES);
-      WICK_UNROLL for (size_t t = 0; t < n; t++) {
-        bytes activations = broadcast(packed_codes(x, n, j, t));
-        WICK_UNROLL for (size_t g = 0; g < GROUPS; g++) sum[g][t] =
-            packing == WICK_PACKED_Q4 ? q4_dot(sum[g][t], codes[g], activations)
-                                      : q8_dot(sum[g][t], codes[g], activations);
+      WICK_EACH (g, GROUPS)
+        codes[g] = load_bytes(w + g * UNPACKED_BYTES + 8 * ROWS + j * RUN_BYTES);
+      WICK_EACH (t, n) {
+        four_codes activations = broadcast(packed_codes(x, n, j, t));
+        WICK_EACH (g, GROUPS)
+          sum[g][t] = packing == WICK_PACKED_Q4 ? q4_dot(sum[g][t], codes[g], activations)
+                                                : q8_dot(sum[g][t], codes[g], activations);
       }
     }
-    WICK_UNROLL for (size_t g = 0; g < GROUPS; g++) {
+    WICK_EACH (g, GROUPS) {
       floats d = load_floats((const float *)(w + g * UNPACKED_BYTES));
       floats m = load_floats((const float *)(w + g * UNPACKED_BYTES) + ROWS);
-      WICK_UNROLL for (size_t t = 0; t < n; t++) {
+      WICK_EACH (t, n) {
         floats scale = multiply(d, set_floats(packed_scale(x, n, t)));
         floats total = packing == WICK_PACKED_Q4 ? q4_total(sum[g][t]) : q8_total(sum[g][t]);
         acc[g][t] = multiply_add(total, scale, acc[g][t]);
@@ -148,9 +152,10 @@ WICK_INLINE void multiply_tile(wick_packing packing, size_t n, float *out, size_
     w += GROUPS * UNPACKED_BYTES;
     x += n * PACKED_TOKEN_BYTES;
   }
-  WICK_UNROLL for (size_t t = 0; t < n; t++)
-      WICK_UNROLL for (size_t g = 0; g < GROUPS; g++) if (g * ROWS < n_rows)
-          store_rows(out + t * out_stride + g * ROWS, n_rows - g * ROWS, acc[g][t]);
+  WICK_EACH (t, n)
+    WICK_EACH (g, GROUPS)
+      if (g * ROWS < n_rows)
+        store_rows(out + t * out_stride + g * ROWS, n_rows - g * ROWS, acc[g][t]);
 }
 
 typedef void tile_function(float *out, size_t out_stride, size_t n_rows, size_t n_blocks,

@@ -17,6 +17,9 @@ static const level levels[] = {
     {WICK_LEVEL_AVX512_VNNI, WICK_LEVEL_AVX2, wick_kernels_avx512_vnni},
     {WICK_LEVEL_AVX_VNNI, WICK_LEVEL_AVX2, wick_kernels_avx_vnni},
     {WICK_LEVEL_AVX2, WICK_LEVEL_REFERENCE, wick_kernels_avx2},
+#elif defined(__aarch64__)
+    {WICK_LEVEL_NEON_DOTPROD, WICK_LEVEL_NEON, wick_kernels_neon_dotprod},
+    {WICK_LEVEL_NEON, WICK_LEVEL_REFERENCE, wick_kernels_neon},
 #endif
 #if defined(__wasm_relaxed_simd__)
     {WICK_LEVEL_RELAXED, WICK_LEVEL_SIMD128, wick_kernels_relaxed},

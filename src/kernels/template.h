@@ -15,5 +15,6 @@
 #else
 #define WICK_UNROLL
 #endif
+#define WICK_EACH(i, n) WICK_UNROLL for (size_t i = 0; i < (n); i++)
 
 #endif

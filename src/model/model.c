@@ -146,11 +146,17 @@ const wick_model_info *wick_model_get_info(const wick_model *model) {
   return &model->info;
 }
 
+void wick_model_on_free(wick_model *model, void (*release)(void *context), void *context) {
+  model->on_free = release;
+  model->on_free_context = context;
+}
+
 void wick_model_free(wick_model *model) {
   if (!model) return;
   wick_tokenizer_free(model->tokenizer);
   for (wick_slab *slab = model->slabs; slab; slab = slab->next)
     wick_release(model->allocator, slab->data, slab->n_bytes, WICK_ALIGNMENT);
   wick_arena_free(&model->arena);
+  if (model->on_free) model->on_free(model->on_free_context);
   wick_release(model->allocator, model, sizeof *model, WICK_ALIGNMENT);
 }

@@ -43,7 +43,12 @@ struct wick_model {
   wick_arena arena;      /* small things: layers, vectors, strings */
   wick_slab *slabs;
   wick_model_info info;
+  void (*on_free)(void *context); /* NULL, or called last of all */
+  void *on_free_context;
 };
+
+/* What a model's freeing must free besides: the maps that its weights lie in. Once per model. */
+void wick_model_on_free(wick_model *model, void (*release)(void *context), void *context);
 
 static inline const wick_matrix *wick_model_head(const wick_model *model) {
   return model->output.data ? &model->output : &model->embedding;

@@ -5,18 +5,6 @@
 #include "test_tokenizer_util.h"
 #include "tokenizer/stream.h"
 
-static wick_tokenizer *load(const char *path) {
-  size_t n;
-  char *json = read_file(path, &n);
-  wick_tokenizer *tokenizer = NULL;
-  wick_error error = {0};
-  if (!json || wick_tokenizer_from_json(path, json, n, NULL, (wick_string){0}, NULL, &tokenizer,
-                                        &error) != WICK_OK)
-    printf("# %s: %s\n", path, error.message);
-  free(json);
-  return tokenizer;
-}
-
 /* The ids' bytes, ill-formed ones replaced, are the expected text. */
 static bool decodes_to(const wick_tokenizer *tokenizer, const char *text, size_t n,
                        const char *expected, size_t n_expected) {
@@ -94,8 +82,7 @@ static void check_file(tap *t, const char *pre, bool add_bos) {
   char path[128];
   snprintf(path, sizeof path, "tests/golden/tokenizer_%s_expected.json", pre);
   cJSON *expected = parse_golden(path);
-  snprintf(path, sizeof path, "tests/golden/tokenizer_%s.json", pre);
-  wick_tokenizer *tokenizer = load(path);
+  wick_tokenizer *tokenizer = load_golden(pre, NULL);
   printf("# %s\n", pre);
   CHECK(t, tokenizer && expected, "tokenizer.json loads");
   if (tokenizer && expected) {

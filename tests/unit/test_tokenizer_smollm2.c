@@ -3,33 +3,6 @@
 #include "tap.h"
 #include "test_tokenizer_util.h"
 
-/* The header of $WICK_MODELS/smollm2-135m.gguf (or models/...): tensors are not needed. */
-static char *read_header(size_t *n, char *path, size_t path_bytes) {
-  enum { HEADER_BYTES = 8 << 20 };
-  const char *folder = getenv("WICK_MODELS");
-  snprintf(path, path_bytes, "%s/smollm2-135m.gguf", folder ? folder : "models");
-  FILE *file = fopen(path, "rb");
-  char *data = file ? malloc(HEADER_BYTES) : NULL;
-  *n = data ? fread(data, 1, HEADER_BYTES, file) : 0;
-  if (file) fclose(file);
-  return data;
-}
-
-static wick_tokenizer *load(const char *path, const char *data, size_t n) {
-  wick_arena arena;
-  wick_arena_init(&arena, NULL);
-  wick_gguf gguf;
-  wick_error error = {0};
-  wick_tokenizer *tokenizer = NULL;
-  uint64_t need;
-  wick_status status = wick_gguf_parse(path, (const uint8_t *)data, n, UINT64_C(1) << 40, &arena,
-                                       &gguf, &need, &error);
-  if (status == WICK_OK) status = wick_tokenizer_from_gguf(path, &gguf, NULL, &tokenizer, &error);
-  if (status != WICK_OK) printf("# %s\n", error.message);
-  wick_arena_free(&arena);
-  return tokenizer;
-}
-
 static void check_cases(tap *t, const wick_tokenizer *tokenizer) {
   cJSON *golden = parse_golden("tests/golden/tokenizer_cases.json");
   const cJSON *cases = cJSON_GetObjectItem(golden, "cases"), *item;
@@ -54,15 +27,12 @@ static void check_cases(tap *t, const wick_tokenizer *tokenizer) {
 
 int main(void) {
   tap t = {0};
-  char path[512];
-  size_t n;
-  char *data = read_header(&n, path, sizeof path);
-  if (!data) {
+  bool is_there;
+  wick_tokenizer *tokenizer = load_smollm2(&is_there);
+  if (!is_there) {
     tap_skip(&t, "SmolLM2's vocabulary", "models/smollm2-135m.gguf is not there");
     return tap_done(&t);
   }
-  wick_tokenizer *tokenizer = load(path, data, n);
-  free(data);
   CHECK(&t, tokenizer, "the tokenizer loads from the GGUF header");
   if (tokenizer) {
     const wick_tokenizer_info *info = wick_tokenizer_get_info(tokenizer);

@@ -53,6 +53,48 @@ static inline char *test_text(const cJSON *value, size_t *n) {
   return text;
 }
 
+/* From tests/golden/tokenizer_PRE.json, with a chat template or NULL. */
+static inline wick_tokenizer *load_golden(const char *pre, const char *chat_template) {
+  char path[128];
+  snprintf(path, sizeof path, "tests/golden/tokenizer_%s.json", pre);
+  size_t n = 0;
+  char *json = read_file(path, &n);
+  wick_tokenizer *tokenizer = NULL;
+  wick_error error = {0};
+  wick_string text = {chat_template, chat_template ? strlen(chat_template) : 0};
+  if (!json ||
+      wick_tokenizer_from_json(path, json, n, NULL, text, NULL, &tokenizer, &error) != WICK_OK)
+    printf("# %s: %s\n", path, error.message);
+  free(json);
+  return tokenizer;
+}
+
+/* From the header of $WICK_MODELS/smollm2-135m.gguf, by default models/smollm2-135m.gguf. */
+static inline wick_tokenizer *load_smollm2(bool *is_there) {
+  enum { HEADER_BYTES = 8 << 20 };
+  char path[512];
+  const char *folder = getenv("WICK_MODELS");
+  snprintf(path, sizeof path, "%s/smollm2-135m.gguf", folder ? folder : "models");
+  FILE *file = fopen(path, "rb");
+  *is_there = file != NULL;
+  uint8_t *data = file ? malloc(HEADER_BYTES) : NULL;
+  size_t n = data ? fread(data, 1, HEADER_BYTES, file) : 0;
+  if (file) fclose(file);
+  wick_arena arena;
+  wick_arena_init(&arena, NULL);
+  wick_gguf gguf;
+  wick_error error = {0};
+  wick_tokenizer *tokenizer = NULL;
+  uint64_t need;
+  wick_status status =
+      wick_gguf_parse(path, data, n, UINT64_C(1) << 40, &arena, &gguf, &need, &error);
+  if (status == WICK_OK) status = wick_tokenizer_from_gguf(path, &gguf, NULL, &tokenizer, &error);
+  if (*is_there && status != WICK_OK) printf("# %s\n", error.message);
+  wick_arena_free(&arena);
+  free(data);
+  return tokenizer;
+}
+
 /* True when text becomes exactly the ids of a JSON array; prints the difference. */
 static inline bool encodes_to(const wick_tokenizer *tokenizer, const char *text, size_t n,
                               bool parse_special, const cJSON *expected) {

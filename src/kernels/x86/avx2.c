@@ -10,11 +10,18 @@
 #include "kernels/exponential.h"
 #include "kernels/x86/vector256.h"
 
+/* gcc sees through integer additions: it would reassociate a block's into a tree, whose many leaves
+ * it then keeps on the stack. This makes a sum opaque; no instruction comes of it. */
+WICK_INLINE sums in_order(sums sum) {
+  __asm__("" : "+x"(sum));
+  return sum;
+}
+
 WICK_INLINE sums q4_start(void) {
   return _mm256_setzero_si256();
 }
-WICK_INLINE sums q4_dot(sums sum, bytes nibbles, bytes activations) {
-  return _mm256_add_epi16(sum, _mm256_maddubs_epi16(nibbles, activations));
+WICK_INLINE sums q4_dot(sums sum, bytes nibbles, four_codes activations) {
+  return in_order(_mm256_add_epi16(sum, _mm256_maddubs_epi16(nibbles, activations)));
 }
 WICK_INLINE sums q4_add(sums a, sums b) {
   return _mm256_add_epi16(a, b);
@@ -30,10 +37,10 @@ WICK_INLINE sums q8_start(int32_t correction) {
   (void)correction; /* codes stay signed */
   return _mm256_setzero_si256();
 }
-WICK_INLINE sums q8_dot(sums sum, bytes codes, bytes activations) {
+WICK_INLINE sums q8_dot(sums sum, bytes codes, four_codes activations) {
   __m256i pairs =
       _mm256_maddubs_epi16(_mm256_abs_epi8(codes), _mm256_sign_epi8(activations, codes));
-  return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+  return in_order(_mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1))));
 }
 WICK_INLINE floats q8_total(sums sum) {
   return _mm256_cvtepi32_ps(sum);

@@ -12,6 +12,7 @@
 
 enum { ROWS = 16, GROUPS = 2 };
 typedef __m512i bytes;
+typedef __m512i four_codes;
 typedef __m512 floats;
 typedef __m512i sums;
 
@@ -27,7 +28,7 @@ WICK_INLINE bytes low_nibbles(bytes b) {
 WICK_INLINE bytes high_nibbles(bytes b) {
   return low_nibbles(_mm512_srli_epi16(b, 4));
 }
-WICK_INLINE bytes broadcast(const uint8_t *p) {
+WICK_INLINE four_codes broadcast(const uint8_t *p) {
   int32_t codes;
   memcpy(&codes, p, sizeof codes);
   return _mm512_set1_epi32(codes);
@@ -60,7 +61,7 @@ WICK_INLINE void prefetch(const uint8_t *p) {
 WICK_INLINE sums q4_start(void) {
   return _mm512_setzero_si512();
 }
-WICK_INLINE sums q4_dot(sums sum, bytes nibbles, bytes activations) {
+WICK_INLINE sums q4_dot(sums sum, bytes nibbles, four_codes activations) {
   return _mm512_dpbusd_epi32(sum, nibbles, activations);
 }
 WICK_INLINE sums q4_add(sums a, sums b) {
@@ -76,7 +77,7 @@ WICK_INLINE bytes q8_prepare(bytes codes) {
 WICK_INLINE sums q8_start(int32_t correction) {
   return _mm512_set1_epi32(correction);
 }
-WICK_INLINE sums q8_dot(sums sum, bytes prepared, bytes activations) {
+WICK_INLINE sums q8_dot(sums sum, bytes prepared, four_codes activations) {
   return _mm512_dpbusd_epi32(sum, prepared, activations);
 }
 WICK_INLINE floats q8_total(sums sum) {

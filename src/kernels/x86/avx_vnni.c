@@ -9,7 +9,7 @@
 WICK_INLINE sums q4_start(void) {
   return _mm256_setzero_si256();
 }
-WICK_INLINE sums q4_dot(sums sum, bytes nibbles, bytes activations) {
+WICK_INLINE sums q4_dot(sums sum, bytes nibbles, four_codes activations) {
   return _mm256_dpbusd_avx_epi32(sum, nibbles, activations);
 }
 WICK_INLINE sums q4_add(sums a, sums b) {
@@ -25,7 +25,7 @@ WICK_INLINE bytes q8_prepare(bytes codes) {
 WICK_INLINE sums q8_start(int32_t correction) {
   return _mm256_set1_epi32(correction);
 }
-WICK_INLINE sums q8_dot(sums sum, bytes prepared, bytes activations) {
+WICK_INLINE sums q8_dot(sums sum, bytes prepared, four_codes activations) {
   return _mm256_dpbusd_avx_epi32(sum, prepared, activations);
 }
 WICK_INLINE floats q8_total(sums sum) {

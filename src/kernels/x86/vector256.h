@@ -9,6 +9,7 @@
 
 enum { ROWS = 8, GROUPS = 1 };
 typedef __m256i bytes;
+typedef __m256i four_codes;
 typedef __m256 floats;
 typedef __m256i sums;
 
@@ -24,7 +25,7 @@ WICK_INLINE bytes low_nibbles(bytes b) {
 WICK_INLINE bytes high_nibbles(bytes b) {
   return low_nibbles(_mm256_srli_epi16(b, 4));
 }
-WICK_INLINE bytes broadcast(const uint8_t *p) {
+WICK_INLINE four_codes broadcast(const uint8_t *p) {
   int32_t codes;
   memcpy(&codes, p, sizeof codes);
   return _mm256_set1_epi32(codes);
