@@ -1,0 +1,211 @@
+/* Opening what is converted: a GGUF file or a folder, mapped, parsed, names made canonical. */
+#define _POSIX_C_SOURCE 200809L
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "convert_parts.h"
+#include "formats/safetensors.h"
+
+enum { MAX_FILES = 4096 }; /* of a folder: config, tokenizer and shards */
+
+const convert_tensor *convert_find(const convert_source *source, const char *name) {
+  for (size_t i = 0; i < source->n_tensors; i++)
+    if (strcmp(source->tensors[i].name, name) == 0) return &source->tensors[i];
+  return NULL;
+}
+
+static wick_status out_of_memory(const convert_source *source, wick_error *error) {
+  return wick_fail(error, WICK_ERROR_MEMORY, "%s: out of memory", source->path);
+}
+
+static wick_status map_file(convert_source *source, const char *path, const wick_file_map **out,
+                            wick_error *error) {
+  if (source->n_maps == source->maps_capacity)
+    return wick_fail(error, WICK_ERROR_UNSUPPORTED, "%s: expected at most %zu files, found more",
+                     source->path, source->maps_capacity);
+  wick_file_map *map = &source->maps[source->n_maps];
+  WICK_TRY(wick_file_map_open(path, map, error));
+  source->n_maps++;
+  *out = map;
+  return WICK_OK;
+}
+
+/* Add the entries of one file. A tensor that has no canonical name would be lost: refused. */
+static wick_status add_tensors(convert_source *source, const char *path,
+                               const wick_tensor_table *table, const uint8_t *data,
+                               wick_error *error) {
+  convert_tensor *all =
+      WICK_ARENA_ARRAY(&source->arena, convert_tensor, source->n_tensors + table->n);
+  if (!all) return out_of_memory(source, error);
+  if (source->n_tensors) memcpy(all, source->tensors, source->n_tensors * sizeof *all);
+  source->tensors = all;
+  for (size_t i = 0; i < table->n; i++) {
+    const wick_tensor_entry *entry = &table->entries[i];
+    convert_tensor *tensor = &all[source->n_tensors];
+    *tensor = (convert_tensor){.entry = *entry, .data = data + entry->offset};
+    if (wick_canonical_name(tensor->name, sizeof tensor->name, entry->name)) {
+      if (!(source->config.tied_head && strcmp(tensor->name, "output.weight") == 0))
+        source->n_tensors++;
+    } else if (source->is_gguf && wick_string_equal(entry->name, "rope_freqs.weight")) {
+      if (entry->dtype != WICK_DTYPE_F32 || entry->n_dims != 1 ||
+          entry->dims[0] != (uint64_t)(source->config.head_dim / 2))
+        return wick_fail(error, WICK_ERROR_FORMAT,
+                         "%s: tensor rope_freqs.weight: expected %d float32 values, found others",
+                         path, source->config.head_dim / 2);
+      float *factors = WICK_ARENA_ARRAY(&source->arena, float, entry->dims[0]);
+      if (!factors) return out_of_memory(source, error);
+      memcpy(factors, tensor->data, (size_t)entry->n_bytes);
+      source->rope_factors = factors;
+    } else if (!strstr(tensor->name, "rotary_emb.inv_freq")) { /* old checkpoints; recomputed */
+      return wick_fail(error, WICK_ERROR_UNSUPPORTED,
+                       "%s: expected tensors of a llama, qwen2 or qwen3 model, found %.*s", path,
+                       WICK_STRING_ARGS(entry->name));
+    }
+  }
+  return WICK_OK;
+}
+
+static wick_status open_gguf(convert_source *source, wick_error *error) {
+  const wick_file_map *map;
+  uint64_t need;
+  source->is_gguf = true;
+  WICK_TRY(map_file(source, source->path, &map, error));
+  WICK_TRY(wick_gguf_parse(source->path, map->data, map->n_bytes, map->n_bytes, &source->arena,
+                           &source->gguf, &need, error));
+  WICK_TRY(wick_config_from_gguf(source->path, &source->gguf, &source->config, error));
+  source->config.tied_head = wick_tensor_table_find(&source->gguf.tensors, "output.weight") == NULL;
+  return add_tensors(source, source->path, &source->gguf.tensors, map->data, error);
+}
+
+static wick_status add_shard(convert_source *source, const char *name, wick_error *error) {
+  char path[WICK_PATH_BYTES];
+  const wick_file_map *map;
+  wick_tensor_table table;
+  uint64_t header, need;
+  if (!wick_path_join(path, source->path, name))
+    return wick_fail(error, WICK_ERROR_ARGUMENT, "%s: expected a shorter path", source->path);
+  WICK_TRY(map_file(source, path, &map, error));
+  WICK_TRY(wick_safetensors_parse(path, map->data, map->n_bytes, map->n_bytes, &source->arena,
+                                  &table, &header, &need, error));
+  return add_tensors(source, path, &table, map->data, error);
+}
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Every *.safetensors of the folder, in the order of their names. */
+static wick_status add_shards(convert_source *source, wick_error *error) {
+  char **names = WICK_ARENA_ARRAY(&source->arena, char *, MAX_FILES);
+  size_t n = 0;
+  DIR *folder = opendir(source->path);
+  if (!folder || !names) {
+    if (folder) closedir(folder);
+    return wick_fail(error, WICK_ERROR_IO, "%s: %s", source->path, strerror(errno));
+  }
+  for (struct dirent *entry; n < MAX_FILES && (entry = readdir(folder));)
+    if (wick_path_ends(entry->d_name, ".safetensors"))
+      names[n++] = wick_arena_copy_string(&source->arena, entry->d_name, strlen(entry->d_name));
+  closedir(folder);
+  for (size_t i = 0; i < n; i++)
+    if (!names[i]) return out_of_memory(source, error);
+  if (n == 0)
+    return wick_fail(error, WICK_ERROR_FORMAT,
+                     "%s: expected a folder with *.safetensors, found none", source->path);
+  qsort(names, n, sizeof *names, compare_names);
+  for (size_t i = 0; i < n; i++) WICK_TRY(add_shard(source, names[i], error));
+  return WICK_OK;
+}
+
+/* A file's text; empty when it is absent and that is allowed. */
+static wick_status read_text(convert_source *source, const char *name, bool required,
+                             wick_string *out, wick_error *error) {
+  char path[WICK_PATH_BYTES];
+  struct stat information;
+  const wick_file_map *map;
+  *out = (wick_string){0};
+  if (!wick_path_join(path, source->path, name))
+    return wick_fail(error, WICK_ERROR_ARGUMENT, "%s: expected a shorter path", source->path);
+  if (!required && stat(path, &information) != 0) return WICK_OK;
+  WICK_TRY(map_file(source, path, &map, error));
+  *out = (wick_string){(const char *)map->data, (size_t)map->n_bytes};
+  return WICK_OK;
+}
+
+static wick_status open_folder(convert_source *source, wick_error *error) {
+  wick_string text;
+  WICK_TRY(read_text(source, "config.json", true, &text, error));
+  WICK_TRY(wick_json_parse("config.json", text.data, text.n, &source->json, error));
+  WICK_TRY(wick_config_from_json("config.json", source->json, &source->config, error));
+  WICK_TRY(read_text(source, "tokenizer.json", true, &source->tokenizer_json, error));
+  WICK_TRY(read_text(source, "tokenizer_config.json", false, &text, error));
+  if (text.n)
+    WICK_TRY(wick_json_parse("tokenizer_config.json", text.data, text.n, &source->tokenizer_config,
+                             error));
+  WICK_TRY(read_text(source, "chat_template.jinja", false, &source->chat_template, error));
+  return add_shards(source, error);
+}
+
+/* The order in which a forward pass meets them: embedding, layers by number, the rest. */
+static long layer_of(const char *name) {
+  if (strcmp(name, "token_embd.weight") == 0) return -1;
+  return strncmp(name, "blk.", 4) == 0 ? strtol(name + 4, NULL, 10) : LONG_MAX;
+}
+
+static int compare_tensors(const void *a, const void *b) {
+  const char *x = ((const convert_tensor *)a)->name, *y = ((const convert_tensor *)b)->name;
+  long x_layer = layer_of(x), y_layer = layer_of(y);
+  return x_layer != y_layer ? (x_layer > y_layer) - (x_layer < y_layer) : strcmp(x, y);
+}
+
+/* One of each, whatever the shards say, and an embedding that fits the vocabulary. */
+static wick_status check_tensors(convert_source *source, wick_error *error) {
+  qsort(source->tensors, source->n_tensors, sizeof *source->tensors, compare_tensors);
+  for (size_t i = 1; i < source->n_tensors; i++)
+    if (compare_tensors(&source->tensors[i - 1], &source->tensors[i]) == 0)
+      return wick_fail(error, WICK_ERROR_FORMAT, "%s: expected every tensor once, found %s twice",
+                       source->path, source->tensors[i].name);
+  const convert_tensor *embedding = convert_find(source, "token_embd.weight");
+  if (!embedding || embedding->entry.n_dims != 2)
+    return wick_fail(error, WICK_ERROR_FORMAT,
+                     "%s: expected a matrix token_embd.weight, found none", source->path);
+  if (embedding->entry.dims[1] != (uint64_t)source->config.n_vocab)
+    return wick_fail(error, WICK_ERROR_FORMAT,
+                     "%s: token_embd.weight: expected %d rows, one for each token, found %llu",
+                     source->path, source->config.n_vocab,
+                     (unsigned long long)embedding->entry.dims[1]);
+  return WICK_OK;
+}
+
+wick_status convert_open(convert_source *source, const char *path, wick_error *error) {
+  *source = (convert_source){0};
+  wick_arena_init(&source->arena, NULL);
+  size_t n = strlen(path);
+  if (n >= sizeof source->path)
+    return wick_fail(error, WICK_ERROR_ARGUMENT, "%s: expected a shorter path", path);
+  memcpy(source->path, path, n + 1);
+  if (wick_path_ends(path, ".safetensors")) { /* its folder */
+    char *slash = strrchr(source->path, '/');
+    if (slash) *slash = 0;
+    if (!slash) strcpy(source->path, ".");
+  }
+  source->maps = WICK_ARENA_ARRAY(&source->arena, wick_file_map, MAX_FILES);
+  if (!source->maps) return out_of_memory(source, error);
+  source->maps_capacity = MAX_FILES;
+  struct stat information;
+  if (stat(source->path, &information) != 0)
+    return wick_fail(error, WICK_ERROR_IO, "%s: %s", source->path, strerror(errno));
+  WICK_TRY(S_ISDIR(information.st_mode) ? open_folder(source, error) : open_gguf(source, error));
+  return check_tensors(source, error);
+}
+
+void convert_close(convert_source *source) {
+  for (size_t i = 0; i < source->n_maps; i++) wick_file_map_close(&source->maps[i]);
+  cJSON_Delete(source->json);
+  cJSON_Delete(source->tokenizer_config);
+  wick_arena_free(&source->arena);
+}
