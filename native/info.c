@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli.h"
 #include "commands.h"
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
@@ -117,28 +118,24 @@ static wick_status show(const char *path, const wick_file_map *map, wick_arena *
 
 int wick_command_info(int argc, char **argv) {
   const char *path = NULL;
-  bool json = false, usage = false;
-  for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--json") == 0) {
-      json = true;
-    } else if (argv[i][0] == '-' || path) {
-      usage = true;
-    } else {
-      path = argv[i];
-    }
-  }
-  if (usage || !path) {
-    fputs("usage: wick info FILE [--json]\n", stderr);
-    return 2;
-  }
+  bool json = false;
+  const cli_option options[] = {{"--json", CLI_FLAG, &json, 0, 0, NULL, "as JSON, nothing cut"}};
+  const cli_syntax syntax = {.command = "info",
+                             .synopsis = "info FILE [--json]",
+                             .summary = "Metadata and tensors of a .gguf or .safetensors file.",
+                             .options = options,
+                             .n_options = sizeof options / sizeof *options,
+                             .positional = &path,
+                             .n_positional = 1};
+  int exit_status;
+  if (!cli_parse(&syntax, argc, argv, &exit_status)) return exit_status;
   wick_file_map map;
   wick_arena arena;
   wick_error error = {0};
   wick_arena_init(&arena, NULL);
   wick_status status = wick_file_map_open(path, &map, &error);
   if (status == WICK_OK) status = show(path, &map, &arena, json, &error);
-  if (status != WICK_OK) fprintf(stderr, "wick: %s\n", error.message);
   wick_file_map_close(&map);
   wick_arena_free(&arena);
-  return status == WICK_OK ? 0 : 1;
+  return status == WICK_OK ? CLI_OK : cli_fail_with(&error);
 }

@@ -19,6 +19,8 @@ static const command commands[] = {
     {"logits", wick_command_logits, "MODEL --ids 1,2 --out F", "the logits after a prompt"},
     {"ppl", wick_command_ppl, "MODEL -f TEXT", "perplexity, and divergence from other logits"},
     {"bench", wick_command_bench, "MODEL", "tokens a second of prefill and decode"},
+    {"convert", wick_command_convert, "IN OUT", "GGUF to a model folder, or back"},
+    {"info", wick_command_info, "FILE", "metadata and tensors of a file"},
     {"probe", wick_command_probe, "", "what this machine can do"},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
