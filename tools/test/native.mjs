@@ -104,10 +104,7 @@ export async function aarch64(report) {
     return report.lacking('NEON by emulation', 'aarch64-linux-gnu-gcc and qemu-aarch64');
   }
   const folder = await build(report, 'aarch64', [
-    compilerOption(compiler),
-    '-DCMAKE_SYSTEM_NAME=Linux',
-    '-DCMAKE_SYSTEM_PROCESSOR=aarch64',
-    '-DCMAKE_EXE_LINKER_FLAGS=-static',
+    `-DCMAKE_TOOLCHAIN_FILE=${inRoot('tools', 'aarch64-linux-gnu.cmake')}`,
     `-DCJSON_INCLUDE=${cjsonFolder}`,
     `-DCJSON_LIBRARY=${await crossCjson(compiler)}`,
   ]);
