@@ -90,7 +90,7 @@ static wick_status set_token(token_list *list, const char *text, const cJSON *id
 
 static wick_status read_tokens(convert_source *source, const cJSON *tokenizer, token_list *list,
                                wick_error *error) {
-  list->file = "tokenizer.json";
+  list->file = source->tokenizer_path;
   list->n = (size_t)source->config.n_vocab;
   list->texts = WICK_ARENA_ARRAY(&source->arena, wick_string, list->n);
   list->types = WICK_ARENA_ARRAY(&source->arena, int32_t, list->n);
@@ -138,11 +138,13 @@ static wick_status put_merges(wick_gguf_builder *b, convert_source *source, cons
     const char *right = left ? cJSON_GetStringValue(item->child->next) : NULL;
     if (!text && !right)
       return wick_fail(error, WICK_ERROR_FORMAT,
-                       "tokenizer.json: expected merges of two tokens, found another value");
+                       "%s: expected merges of two tokens, found another value",
+                       source->tokenizer_path);
     if (!text) {
       size_t n_left = strlen(left), n_right = strlen(right);
       char *joined = wick_arena_allocate(&source->arena, (uint64_t)n_left + n_right + 2, 1);
-      if (!joined) return wick_fail(error, WICK_ERROR_MEMORY, "tokenizer.json: out of memory");
+      if (!joined)
+        return wick_fail(error, WICK_ERROR_MEMORY, "%s: out of memory", source->tokenizer_path);
       memcpy(joined, left, n_left);
       joined[n_left] = ' ';
       memcpy(joined + n_left + 1, right, n_right);
@@ -216,10 +218,10 @@ static wick_status put_tokenizer_files(wick_gguf_builder *b, convert_source *sou
   wick_tokenizer *known = NULL;
   cJSON *tokenizer = NULL;
   wick_status status =
-      wick_tokenizer_from_json("tokenizer.json", text.data, text.n, source->tokenizer_config,
+      wick_tokenizer_from_json(source->tokenizer_path, text.data, text.n, source->tokenizer_config,
                                source->chat_template, wick_allocator_default(), &known, error);
   if (status != WICK_OK) return status;
-  status = wick_json_parse("tokenizer.json", text.data, text.n, &tokenizer, error);
+  status = wick_json_parse(source->tokenizer_path, text.data, text.n, &tokenizer, error);
   if (status == WICK_OK)
     status = put_tokenizer(b, source, tokenizer, wick_tokenizer_get_info(known), error);
   cJSON_Delete(tokenizer);

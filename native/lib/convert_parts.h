@@ -21,8 +21,9 @@ typedef struct convert_source {
   size_t n_maps, maps_capacity;
   bool is_gguf;
   wick_config config;
-  wick_gguf gguf;                            /* is_gguf */
-  cJSON *json, *tokenizer_config;            /* a folder's config.json; the second may be NULL */
+  wick_gguf gguf;                 /* is_gguf */
+  cJSON *json, *tokenizer_config; /* a folder's config.json; the second may be NULL */
+  char tokenizer_path[WICK_PATH_BYTES];
   wick_string tokenizer_json, chat_template; /* a folder's; the second may be empty */
   convert_tensor *tensors;                   /* n_tensors, known names only */
   size_t n_tensors;

@@ -121,10 +121,9 @@ static wick_status add_shards(convert_source *source, wick_error *error) {
   return WICK_OK;
 }
 
-/* A file's text; empty when it is absent and that is allowed. */
+/* A file's text, and its path for messages; empty when it is absent and that is allowed. */
 static wick_status read_text(convert_source *source, const char *name, bool required,
-                             wick_string *out, wick_error *error) {
-  char path[WICK_PATH_BYTES];
+                             char path[WICK_PATH_BYTES], wick_string *out, wick_error *error) {
   struct stat information;
   const wick_file_map *map;
   *out = (wick_string){0};
@@ -138,15 +137,15 @@ static wick_status read_text(convert_source *source, const char *name, bool requ
 
 static wick_status open_folder(convert_source *source, wick_error *error) {
   wick_string text;
-  WICK_TRY(read_text(source, "config.json", true, &text, error));
-  WICK_TRY(wick_json_parse("config.json", text.data, text.n, &source->json, error));
-  WICK_TRY(wick_config_from_json("config.json", source->json, &source->config, error));
-  WICK_TRY(read_text(source, "tokenizer.json", true, &source->tokenizer_json, error));
-  WICK_TRY(read_text(source, "tokenizer_config.json", false, &text, error));
-  if (text.n)
-    WICK_TRY(wick_json_parse("tokenizer_config.json", text.data, text.n, &source->tokenizer_config,
-                             error));
-  WICK_TRY(read_text(source, "chat_template.jinja", false, &source->chat_template, error));
+  char path[WICK_PATH_BYTES];
+  WICK_TRY(read_text(source, "config.json", true, path, &text, error));
+  WICK_TRY(wick_json_parse(path, text.data, text.n, &source->json, error));
+  WICK_TRY(wick_config_from_json(path, source->json, &source->config, error));
+  WICK_TRY(read_text(source, "tokenizer_config.json", false, path, &text, error));
+  if (text.n) WICK_TRY(wick_json_parse(path, text.data, text.n, &source->tokenizer_config, error));
+  WICK_TRY(read_text(source, "chat_template.jinja", false, path, &source->chat_template, error));
+  WICK_TRY(read_text(source, "tokenizer.json", true, source->tokenizer_path,
+                     &source->tokenizer_json, error));
   return add_shards(source, error);
 }
 

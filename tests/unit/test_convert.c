@@ -4,59 +4,11 @@
  * directions. */
 #define _XOPEN_SOURCE 700
 #include <math.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "../../native/lib/convert.h"
-#include "../../native/lib/output.h"
-#include "bytes.h"
+#include "convert_support.h"
 #include "formats/gguf.h"
-#include "formats/json.h"
-#include "tap.h"
-#include "wick.h"
 
-enum { MAX_IDS = 64, MAX_FILES = 5 };
-
-static const char *const folder_files[] = {"config.json", "generation_config.json",
-                                           "tokenizer.json", "tokenizer_config.json",
-                                           "model.safetensors"};
-
-/* A model that stays in memory; files must outlive it. */
-typedef struct loaded {
-  test_bytes files[MAX_FILES];
-  int n_files;
-  wick_model *model;
-} loaded;
-
-static wick_status load_file(wick_loader *loader, loaded *out, const char *path, const char *name,
-                             wick_error *error) {
-  test_bytes *file = &out->files[out->n_files++];
-  *file = test_read_file(path);
-  return wick_loader_map(loader, name, file->data, file->n, error);
-}
-
-static wick_status load(const char *path, loaded *out, wick_error *error) {
-  wick_loader *loader = NULL;
-  wick_load_options options = {.exact = true};
-  *out = (loaded){0};
-  wick_status status = wick_loader_new(&options, &loader, error);
-  if (status == WICK_OK && wick_path_ends(path, ".gguf"))
-    status = load_file(loader, out, path, "model.gguf", error);
-  for (int i = 0; status == WICK_OK && !wick_path_ends(path, ".gguf") && i < MAX_FILES; i++) {
-    char file[WICK_PATH_BYTES];
-    if (i == 1) continue; /* generation_config.json is for others */
-    wick_path_join(file, path, folder_files[i]);
-    status = load_file(loader, out, file, folder_files[i], error);
-  }
-  if (status == WICK_OK) status = wick_loader_finish(loader, &out->model, error);
-  wick_loader_free(loader);
-  return status;
-}
-
-static void unload(loaded *model) {
-  if (model->model) wick_model_free(model->model);
-  for (int i = 0; i < model->n_files; i++) free(model->files[i].data);
-}
+enum { MAX_IDS = 64 };
 
 /* The largest difference to the golden logits, or infinity. */
 static double logits_difference(const char *path, const cJSON *golden) {
@@ -135,15 +87,6 @@ static int same_values(const char *a_path, const char *b_path) {
   free(a_file.data);
   free(b_file.data);
   return same;
-}
-
-static void remove_folder(const char *folder) {
-  char path[WICK_PATH_BYTES];
-  for (int i = 0; i < MAX_FILES; i++) {
-    wick_path_join(path, folder, folder_files[i]);
-    unlink(path);
-  }
-  rmdir(folder);
 }
 
 static void check_logits(tap *t, const char *path, const cJSON *golden, const char *what) {
@@ -257,74 +200,12 @@ static void check_types(tap *t, const char *work) {
   unlink(out);
 }
 
-static int exists(const char *path) {
-  struct stat information;
-  return stat(path, &information) == 0;
-}
-
-static void check_refusals(tap *t, const char *work) {
-  char out[WICK_PATH_BYTES], partial[WICK_PATH_BYTES], folder[WICK_PATH_BYTES];
-  const char *source = "tests/golden/generality/type_f32.gguf";
-  wick_convert_options plain = {0}, wrong = {.type = "q4_0"}, unknown = {.type = "q3_k"};
-  wick_error error = {0};
-  wick_path_join(out, work, "out.gguf");
-  wick_path_join(partial, work, "out.gguf.partial");
-  wick_path_join(folder, work, "out");
-  FILE *file = fopen(out, "wb");
-  if (file) {
-    fputs("precious", file);
-    fclose(file);
-  }
-  wick_status status = wick_convert(source, out, &plain, &error);
-  test_bytes kept = test_read_file(out);
-  CHECK(t,
-        status == WICK_ERROR_ARGUMENT && strstr(error.message, out) && kept.n == 8 &&
-            memcmp(kept.data, "precious", 8) == 0,
-        "an existing file is not overwritten");
-  free(kept.data);
-  status = wick_convert("tests/unit/fixtures/small.gguf", out,
-                        &(wick_convert_options){.force = true}, &error);
-  kept = test_read_file(out);
-  CHECK(t,
-        status != WICK_OK && strstr(error.message, "tests/unit/fixtures/small.gguf") &&
-            kept.n == 8 && !exists(partial),
-        "a failure names the file, keeps the old output and leaves nothing behind");
-  free(kept.data);
-  unlink(out);
-  CHECK(t, wick_convert(source, folder, &wrong, &error) == WICK_ERROR_ARGUMENT && !exists(folder),
-        "a folder holds no quantized types");
-  CHECK(t,
-        wick_convert(source, out, &unknown, &error) == WICK_ERROR_ARGUMENT &&
-            strstr(error.message, "q3_k") && !exists(out),
-        "an unknown type");
-  CHECK(t,
-        wick_convert("no/such/file.gguf", out, &plain, &error) == WICK_ERROR_IO &&
-            strstr(error.message, "no/such/file.gguf") && !exists(out),
-        "a missing source");
-  status = wick_convert("tests/golden/generality/smollm2_f16", folder, &plain, &error);
-  CHECK(t, status == WICK_ERROR_UNSUPPORTED && !exists(folder), "a folder to a folder");
-  mkdir(folder, 0777);
-  char other[WICK_PATH_BYTES];
-  wick_path_join(other, folder, "model-00001-of-00002.safetensors");
-  file = fopen(other, "wb");
-  if (file) fclose(file);
-  status = wick_convert(source, folder, &(wick_convert_options){.force = true}, &error);
-  CHECK(t, status == WICK_ERROR_ARGUMENT && strstr(error.message, "model-00001"),
-        "weights of another model in the folder");
-  unlink(other);
-  status = wick_convert(source, folder, &(wick_convert_options){.force = true}, &error);
-  CHECK(t, status == WICK_OK, "an existing folder is filled with --force");
-  remove_folder(folder);
-  CHECK(t, !exists(folder), "and holds nothing else");
-}
-
 int main(void) {
   tap t = {0};
   char work[] = "/tmp/wick-convert-XXXXXX";
   CHECK(&t, mkdtemp(work) != NULL, "a place to work in");
   check_models(&t, work);
   check_types(&t, work);
-  check_refusals(&t, work);
   CHECK(&t, rmdir(work) == 0, "nothing is left in it");
   return tap_done(&t);
 }
