@@ -112,7 +112,7 @@ function setState(text) {
 function showInfo(info) {
   const threads = count(info.threads, 'thread');
   const isolated = globalThis.crossOriginIsolated ? '' : ' (why one: see here)';
-  setSummary(`${modelName} is talking, build ${info.build}, ${threads}${isolated}`);
+  setSummary(`${modelName} · build ${info.build} · ${threads}${isolated}`);
   const { milliseconds: times, model: about } = info;
   const facts = [
     ['Model', `${about.name}, ${about.architecture}, ${megabytes(about.weightBytes)} of weights`],

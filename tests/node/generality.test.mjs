@@ -1,0 +1,50 @@
+/**
+ * Every architecture option, tensor type and pre-tokenizer in the wasm builds, against transformers
+ * and HF tokenizers (tests/golden), with one thread and with several.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { load } from '../../node/index.js';
+import { golden, largestDifference, readFloats, readJson } from './support.mjs';
+
+const { models, tokenizers } = readJson('generality.json');
+const texts = readJson('smollm2/tokenizer_cases.json').cases.map(({ text }) => text);
+
+/** Rows of a matrix of logits. */
+function rows(matrix, positions, width) {
+  const picked = new Float32Array(positions.length * width);
+  positions.forEach((at, i) => {
+    picked.set(matrix.subarray(at * width, (at + 1) * width), i * width);
+  });
+  return picked;
+}
+
+for (const build of ['st', 'mt']) {
+  for (const exact of [true, false]) {
+    test(`logits of every small model, ${build}${exact ? ', exact' : ''}`, async () => {
+      for (const { name, model: file, ids, positions, logits, n_vocab, ...limits } of models) {
+        const threads = build === 'mt' ? 3 : undefined;
+        const model = await load(golden + file, { build, exact, threads });
+        assert.equal(model.info.threads, threads ?? 1, name);
+        const found = await model.evaluate(ids, { firstOutput: 0 });
+        await model.free();
+        const difference = largestDifference(
+          rows(found.logits, positions, n_vocab),
+          readFloats(logits),
+        );
+        const limit = exact ? limits.tolerance : limits.fast_tolerance;
+        assert.ok(difference <= limit, `${name}: expected at most ${limit}, found ${difference}`);
+      }
+    });
+  }
+}
+
+test('ids of every pre-tokenizer, from GGUF and from tokenizer.json', async () => {
+  for (const { model: file, ids: idsFile } of tokenizers) {
+    const expected = readJson(idsFile);
+    const model = await load(golden + file, { build: 'st' });
+    for (const [i, text] of texts.entries())
+      assert.deepEqual([...(await model.tokenize(text))], expected[i], `${file}: text ${i}`);
+    await model.free();
+  }
+});

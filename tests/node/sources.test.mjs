@@ -1,0 +1,102 @@
+/** What goes wrong on the way to a model, and one clear line about it each time. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { after, before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { load } from '../../node/index.js';
+import { partsOf } from '../../web/lib/sources.js';
+import { golden } from './support.mjs';
+
+const FOLDER = `${golden}generality/qwen2_sharded_bf16/`;
+const FILE = `${golden}generality/llama3_f16_gguf.gguf`;
+const bytes = readFileSync(FILE);
+
+/** @type {Record<string, (response: import('node:http').ServerResponse) => void>} */
+const PAGES = {
+  '/good.gguf': (response) => response.end(bytes),
+  '/html.gguf': (response) => {
+    response.writeHead(200, { 'Content-Type': 'text/html' });
+    response.end('<!doctype html><title>Sign in</title>');
+  },
+  '/bad.gguf': (response) => response.end('this is no model, whatever its name says'),
+  '/short.gguf': (response) => {
+    response.writeHead(200, { 'Content-Length': bytes.length });
+    response.write(bytes.subarray(0, 5000));
+    setTimeout(() => response.destroy(), 50);
+  },
+  '/cut.gguf': (response) => response.end(bytes.subarray(0, 5000)),
+  '/chunked.gguf': (response) => {
+    response.write(bytes.subarray(0, 777));
+    response.end(bytes.subarray(777));
+  },
+  '/zipped.gguf': (response) => {
+    response.writeHead(200, { 'Content-Encoding': 'gzip' });
+    response.end(gzipSync(bytes));
+  },
+};
+
+let server;
+let base;
+before(async () => {
+  server = createServer((request, response) => {
+    const page = PAGES[request.url];
+    const file = request.url.startsWith('/folder/') ? request.url.slice(8) : null;
+    try {
+      if (page) page(response);
+      else response.end(readFileSync(FOLDER + file));
+    } catch {
+      response.writeHead(404).end('none');
+    }
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  base = `http://127.0.0.1:${server.address().port}`;
+});
+after(() => server.close());
+
+for (const path of ['/good.gguf', '/chunked.gguf', '/zipped.gguf', '/folder/']) {
+  test(`loads ${path}`, async () => {
+    const seen = [];
+    const model = await load(base + path, { onProgress: (progress) => seen.push(progress) });
+    await model.free();
+    assert.ok(seen.every(({ loaded, total }) => loaded <= total));
+    assert.equal(seen.at(-1).loaded, seen.at(-1).total);
+  });
+}
+
+const FAILURES = {
+  '/html.gguf': /html\.gguf: expected a model file, found a web page/,
+  '/missing.gguf': /missing\.gguf: expected status 200, found 404/,
+  '/bad.gguf': /bad\.gguf: .*expected/,
+  '/cut.gguf': /cut\.gguf: .*expected/,
+  '/short.gguf': /short\.gguf: /,
+};
+for (const [path, pattern] of Object.entries(FAILURES)) {
+  test(`${path} fails with one line that names it`, async () => {
+    await assert.rejects(load(base + path), (error) => {
+      assert.match(error.message, pattern);
+      assert.ok(error.message.startsWith(`wick: ${base}`), error.message);
+      assert.ok(!error.message.includes('\n'));
+      return true;
+    });
+  });
+}
+
+test('a server that is not there is named', async () => {
+  await assert.rejects(load('http://127.0.0.1:9/x.gguf'), /127\.0\.0\.1:9\/x\.gguf: expected/);
+});
+
+test('a path that is not there is named', async () => {
+  await assert.rejects(load('nowhere/x.gguf'), /^Error: wick: nowhere\/x\.gguf: expected/);
+});
+
+test('the files of a folder go in the order that the engine reads', async () => {
+  const names = ['model-2.safetensors', 'tokenizer.json', 'README.md', 'model-1.safetensors'];
+  const files = [...names, 'config.json'].map((name) => new File(['x'], name));
+  const parts = await partsOf(files, '');
+  assert.deepEqual(
+    parts.map(({ name }) => name),
+    ['config.json', 'tokenizer.json', 'model-1.safetensors', 'model-2.safetensors'],
+  );
+  await assert.rejects(partsOf(files.slice(0, 3), ''), /expected a file config.json/);
+});
