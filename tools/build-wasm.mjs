@@ -23,8 +23,8 @@
 //   caller's local values across memory.atomic.wait32 (shown by tests/checks/wasm-threads.test.mjs).
 // - abort and a failed assert trap (a WebAssembly.RuntimeError): there is nowhere to print to.
 //
-// Sources: src/*/*.c, src/kernels/wasm/simd128*.c, src/kernels/wasm/relaxed*.c (relaxed builds
-// only), web/lib/*.c and cJSON. WICK_WASM_THREADS=1 is defined in the mt builds, WICK_WASM_RELAXED=1
+// Sources: src/*/*.c, src/kernels/wasm/*.c (relaxed*.c in the relaxed builds only), web/lib/*.c and
+// cJSON. WICK_WASM_THREADS=1 is defined in the mt builds, WICK_WASM_RELAXED=1
 // in the relaxed ones. An object is built again when its source, a header it includes, its flags or
 // the compiler changed.
 import {
@@ -76,10 +76,7 @@ function sources(build) {
   );
   return [
     ...folders.flatMap((folder) => list(inRoot('src', folder.name), /\.c$/)),
-    ...list(
-      inRoot('src', 'kernels', 'wasm'),
-      build.relaxed ? /^(simd128|relaxed).*\.c$/ : /^simd128.*\.c$/,
-    ),
+    ...list(inRoot('src', 'kernels', 'wasm'), build.relaxed ? /\.c$/ : /^(?!relaxed).*\.c$/),
     ...list(inRoot('web', 'lib'), /\.c$/),
     path.join(cjsonFolder, 'cJSON.c'),
   ];
@@ -196,10 +193,11 @@ async function link(toolchain, build, objects, exported, out) {
     path.join(toolchain.llvm, 'wasm-ld'),
     ...objects,
     `-L${libraries}`,
+    // Before libc, whose own memcpy would call JavaScript.
+    '-lbulkmemory',
     '-lc',
     '-ldlmalloc',
     '-lcompiler_rt',
-    '-lbulkmemory',
     '--no-entry',
     '--import-memory',
     ...(build.threads ? ['--shared-memory'] : []),

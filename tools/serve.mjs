@@ -19,7 +19,7 @@ import { isMain, runMain, say, ToolError } from './lib/run.mjs';
 /** @typedef {import('node:http').ServerResponse} Response */
 /** @typedef {{ prefix: string, folder: string }} Mount */
 
-/** The longest prefix wins. @type {Mount[]} */
+/** The longest prefix is asked first. @type {Mount[]} */
 export const siteMounts = [
   { prefix: '/dist/wasm/', folder: inRoot('dist', 'wasm') },
   { prefix: '/models/', folder: modelsFolder },
@@ -100,22 +100,24 @@ export function decodePath(url) {
 }
 
 /**
- * The real file behind a path, or null; links may not lead out of the mount's folder.
+ * The real file behind a path, or null; links may not lead out of the mount's folder. What the
+ * longest prefix lacks the next one may have: web/models/ serves where models/ does not.
  * @param {Mount[]} mounts
  * @param {string} decoded
  */
 async function locate(mounts, decoded) {
   const fitting = mounts.filter((mount) => decoded.startsWith(mount.prefix));
-  const mount = fitting.sort((a, b) => b.prefix.length - a.prefix.length)[0];
-  if (!mount) return null;
-  try {
-    const top = await realpath(mount.folder);
-    const file = await realpath(path.join(top, decoded.slice(mount.prefix.length)));
-    if (file !== top && !file.startsWith(top + path.sep)) return null;
-    return { file, status: await stat(file, { bigint: true }) };
-  } catch {
-    return null;
+  for (const mount of fitting.sort((a, b) => b.prefix.length - a.prefix.length)) {
+    try {
+      const top = await realpath(mount.folder);
+      const file = await realpath(path.join(top, decoded.slice(mount.prefix.length)));
+      if (file !== top && !file.startsWith(top + path.sep)) continue;
+      return { file, status: await stat(file, { bigint: true }) };
+    } catch {
+      // Not in this one.
+    }
   }
+  return null;
 }
 
 /**
