@@ -24,22 +24,28 @@ void wick_tokenizer_free(wick_tokenizer *tokenizer);
 
 typedef struct wick_tokenizer_info {
   int n_vocab;
-  int32_t bos_id, eos_id;  /* -1: none */
-  bool add_bos;            /* the file asks for a BOS before every text */
-  const char *pre;         /* "smollm", "gpt2", "llama-bpe", "qwen2" */
-  const char *chat_format; /* NULL: the file's template is missing or not a known one */
+  int32_t bos_id, eos_id;    /* -1: none */
+  bool add_bos;              /* the file asks for a BOS before every text */
+  const char *pre;           /* "smollm", "gpt2", "llama-bpe", "qwen2" */
+  const char *chat_format;   /* NULL: the file's template is missing or not a known one */
   const char *chat_template; /* as in the file, or NULL */
 } wick_tokenizer_info;
 
 const wick_tokenizer_info *wick_tokenizer_get_info(const wick_tokenizer *tokenizer);
 
-/* As wick_tokenize in wick.h. No BOS is added. Linear in n_bytes but for a logarithm. */
+/* As wick_tokenize in wick.h. No BOS is added. Linear in n_bytes but for a logarithm of the longest
+ * word; scratch memory, some 32 bytes for each byte of that word, belongs to the call, so threads
+ * may share a tokenizer. A byte that the vocabulary lacks (SmolLM2's lacks 21: 04, 06, 13, 14,
+ * 16, 1D, C0, C1, F1, F2 and F5-FF) becomes unk_token where tokenizer.json names one, else that
+ * byte vanishes, as in the reference. Added tokens that are not special are found whatever
+ * parse_special says. */
 wick_status wick_tokenizer_encode(const wick_tokenizer *tokenizer, const char *text, size_t n_bytes,
                                   bool parse_special, int32_t *ids, size_t capacity, size_t *n_ids,
                                   wick_error *error);
 
-/* A text in spans, each with its own rule for special tokens; the pre-tokenizer runs across the
- * seams between plain spans, as the reference does on the joined text. */
+/* A text in spans, each with its own rule for special tokens: one is found only where it lies
+ * within spans that follow each other and all parse them. All else runs across the seams, as the
+ * reference does on the joined text. */
 typedef struct wick_text_span {
   const char *text;
   size_t n_bytes;
@@ -51,9 +57,10 @@ wick_status wick_tokenizer_encode_spans(const wick_tokenizer *tokenizer,
                                         size_t capacity, size_t *n_ids, wick_error *error);
 
 /* As wick_chat_tokenize in wick.h. */
-wick_status wick_tokenizer_encode_chat(const wick_tokenizer *tokenizer, const wick_message *messages,
-                                       size_t n_messages, int32_t *ids, size_t capacity,
-                                       size_t *n_ids, wick_error *error);
+wick_status wick_tokenizer_encode_chat(const wick_tokenizer *tokenizer,
+                                       const wick_message *messages, size_t n_messages,
+                                       int32_t *ids, size_t capacity, size_t *n_ids,
+                                       wick_error *error);
 
 /* As wick_token_bytes, wick_token_is_special, wick_token_is_end in wick.h. */
 wick_string wick_tokenizer_token_bytes(const wick_tokenizer *tokenizer, int32_t id);
