@@ -37,7 +37,7 @@ static bool seams_change_nothing(const wick_tokenizer *tokenizer, const char *te
 }
 
 static void check_cases(tap *t, const wick_tokenizer *tokenizer, const cJSON *expected) {
-  cJSON *golden = parse_golden("tests/golden/tokenizer_cases.json");
+  cJSON *golden = parse_golden("tests/golden/smollm2/tokenizer_cases.json");
   const cJSON *item, *ids = cJSON_GetObjectItem(expected, "ids")->child;
   const cJSON *decoded = cJSON_GetObjectItem(expected, "decoded");
   int n = 0, n_equal = 0, n_decoded = 0, n_seams = 0;

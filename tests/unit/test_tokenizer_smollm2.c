@@ -1,10 +1,10 @@
 /* SmolLM2's own vocabulary, from its GGUF file, against ids by Hugging Face's tokenizers
- * (tests/golden/tokenizer_cases.json). Skipped where the model is not there. */
+ * (tests/golden/smollm2/tokenizer_cases.json). Skipped where the model is not there. */
 #include "tap.h"
 #include "test_tokenizer_util.h"
 
 static void check_cases(tap *t, const wick_tokenizer *tokenizer) {
-  cJSON *golden = parse_golden("tests/golden/tokenizer_cases.json");
+  cJSON *golden = parse_golden("tests/golden/smollm2/tokenizer_cases.json");
   const cJSON *cases = cJSON_GetObjectItem(golden, "cases"), *item;
   int n = 0, n_equal = 0, n_back = 0;
   cJSON_ArrayForEach(item, cases) {

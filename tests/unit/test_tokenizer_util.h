@@ -1,4 +1,5 @@
-/* What the tokenizer's tests share: files, and the texts of tests/golden/tokenizer_cases.json. */
+/* What the tokenizer's tests share: files, and the texts of
+ * tests/golden/smollm2/tokenizer_cases.json. */
 #ifndef WICK_TESTS_TOKENIZER_UTIL_H
 #define WICK_TESTS_TOKENIZER_UTIL_H
 
