@@ -15,7 +15,15 @@ import { attempt, isMain, onPath, runMain, say, ToolError } from './lib/run.mjs'
 const purposes = {
   native: {
     programs: ['cmake', 'cc'],
-    debian: ['cmake', 'gcc', 'libc6-dev', 'ninja-build', 'pkg-config', 'libcjson-dev'],
+    debian: [
+      'cmake',
+      'gcc',
+      'libc6-dev',
+      'ninja-build',
+      'pkg-config',
+      'libcjson-dev',
+      'libedit-dev',
+    ],
     elsewhere: 'CMake 3.20 or newer, a C17 compiler and cJSON (macOS: brew install cmake cjson)',
   },
   wasm: {

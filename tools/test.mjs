@@ -41,9 +41,8 @@ async function layers() {
     ['node package', nodeTests('tests/node')],
     ['web', nodeTests('tests/web')],
     ['clang: unit and kernels', native.clang],
-    ['address and undefined-behaviour sanitizers', native.addressSanitizer],
+    ['fuzz corpora, address and undefined-behaviour sanitizers', native.addressSanitizer],
     ['thread sanitizer', native.threadSanitizer],
-    ['fuzz corpora', native.fuzz],
     ['aarch64 kernels and unit', native.aarch64],
   ]);
 }

@@ -1,12 +1,12 @@
-// Native layers: builds with warnings as errors by gcc and clang, sanitizers, NEON by emulation,
-// fuzz corpora.
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+// Native layers: builds with warnings as errors by gcc and clang, sanitizers (fuzz corpora too),
+// NEON by emulation.
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { inRoot, toolchainFolder } from '../lib/paths.mjs';
 import { attempt, onPath, run, ToolError } from '../lib/run.mjs';
 import { cmakeBuild } from '../build-native.mjs';
 import { cjsonFolder } from '../toolchain.mjs';
-import { runPrograms, testPrograms } from './programs.mjs';
+import { readTap, runPrograms, testPrograms } from './programs.mjs';
 
 /** @typedef {import('./report.mjs').Report} Report */
 
@@ -63,6 +63,12 @@ export async function addressSanitizer(report) {
   if (!folder) return;
   const env = { ASAN_OPTIONS: 'detect_leaks=1:allocator_may_return_null=1' };
   await runPrograms(report, folder, { names: testPrograms(['unit', 'kernels']), env });
+  // The fuzz targets, over what fuzzing has found so far.
+  for (const name of testPrograms(['fuzz'], /^fuzz_.*\.c$/)) {
+    const corpus = path.join('tests', 'fuzz', 'corpus', name.replace(/^fuzz_/, ''));
+    const command = [path.join(folder, name), corpus];
+    readTap(report, name, await attempt(command, { env, timeoutSeconds: 600 }));
+  }
 }
 
 /** The programs in which several threads run. */
@@ -112,30 +118,4 @@ export async function aarch64(report) {
   // Every feature that the emulator has, so that the optional levels run too.
   const prefix = [emulator, '-cpu', 'max'];
   await runPrograms(report, folder, { names: testPrograms(['unit', 'kernels']), prefix });
-}
-
-/** Every fuzz target over its committed corpus, once. @param {Report} report */
-export async function fuzz(report) {
-  const targets = testPrograms(['fuzz'], /^fuzz_.*\.c$/);
-  if (targets.length === 0) return;
-  const compiler = findClang();
-  if (!compiler) return report.lacking('fuzz corpora', 'clang');
-  const options = [compilerOption(compiler), '-DWICK_SANITIZE=address,undefined', '-DWICK_FUZZ=ON'];
-  const folder = await build(report, 'fuzz', [...options, '-DWICK_TESTS=OFF']);
-  if (!folder) return;
-  for (const target of targets) {
-    const corpus = inRoot('tests', 'fuzz', 'corpus', target.replace(/^fuzz_/, ''));
-    const files = existsSync(corpus) ? readdirSync(corpus).sort() : [];
-    if (files.length === 0) {
-      report.fail(`${target}: expected a corpus in ${corpus}, found none`);
-      continue;
-    }
-    const inputs = files.map((name) => path.join(corpus, name));
-    const limits = ['-rss_limit_mb=2048', '-timeout=10'];
-    const result = await attempt([path.join(folder, target), ...limits, ...inputs], {
-      timeoutSeconds: 600,
-    });
-    // A failing input ends the whole run; its name is in the output.
-    report.check(result.status === 0, `${target}: ${files.length} inputs`, result.output);
-  }
 }
