@@ -11,7 +11,7 @@
 #include <string.h>
 #include <wasm_simd128.h>
 
-#include "kernels/wasm/elementwise.h"
+#include "kernels/wasm/simd128_elementwise.h"
 
 enum { WORDS = 8, Q8_PASSES = 2 };
 

@@ -1,6 +1,6 @@
 /* What needs no multiply-add, in wasm SIMD128 for both levels: conversions, normalization,
  * activation function, softmax. Results per element don't depend on n. Chapters 2, 6, 8. */
-#include "kernels/wasm/elementwise.h"
+#include "kernels/wasm/simd128_elementwise.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The kernels that both wasm levels share. */
-#ifndef WICK_KERNELS_WASM_ELEMENTWISE_H
-#define WICK_KERNELS_WASM_ELEMENTWISE_H
+#ifndef WICK_KERNELS_WASM_SIMD128_ELEMENTWISE_H
+#define WICK_KERNELS_WASM_SIMD128_ELEMENTWISE_H
 
 #include "kernels/kernels.h"
 
