@@ -15,10 +15,10 @@ const relaxedFlags =
     : [];
 
 const builds = [
-  { name: 'simd128', files: /^simd128.*\.c$/, flags: [], node: [] },
+  { name: 'simd128', files: /^(?!relaxed).*\.c$/, flags: [], node: [] },
   {
     name: 'relaxed',
-    files: /^(simd128|relaxed).*\.c$/,
+    files: /\.c$/,
     flags: ['-mrelaxed-simd', '-DWICK_WASM_RELAXED=1'],
     node: relaxedFlags,
   },
