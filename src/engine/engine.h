@@ -86,8 +86,8 @@ void wick_sequence_retain(wick_engine *engine, engine_sequence *sequence);
 /* Promise a request its blocks, beginning with the longest prefix that some sequence has computed;
  * false: not enough blocks yet. */
 bool wick_sequence_admit(wick_engine *engine, engine_request *request);
-/* Evict retained sequences, but for keep, until n blocks are free beyond those that are promised.
- */
+/* Evict retained sequences, then evaluate's, but for keep, until n blocks are free beyond those
+ * that are promised. */
 bool wick_sequence_make_room(wick_engine *engine, int n, const engine_sequence *keep);
 
 /* -- emit.c: from logits to events -- */

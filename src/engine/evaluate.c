@@ -59,7 +59,7 @@ wick_status wick_engine_evaluate(wick_engine *engine, const int32_t *ids, size_t
   wick_kv_truncate(&engine->cache, &mine->kv, (int)n_past);
   mine->n_computed = (int)n_past;
   int n_positions = (int)(n_past + n_ids);
-  if (!wick_sequence_make_room(engine, wick_kv_blocks_for(n_positions) - mine->kv.n_blocks, NULL) ||
+  if (!wick_sequence_make_room(engine, wick_kv_blocks_for(n_positions) - mine->kv.n_blocks, mine) ||
       !wick_kv_reserve(&engine->cache, &mine->kv, n_positions))
     return wick_fail(error, WICK_ERROR_FULL, "cache: expected room for %d tokens, found too few",
                      n_positions);

@@ -53,13 +53,20 @@ static int promised_blocks(const wick_engine *engine) {
   return n;
 }
 
+/* Give up one sequence that nobody waits for, but for keep. What wick_engine_evaluate left goes
+ * last, for its caller may go on from there. */
+static bool evict(wick_engine *engine, const engine_sequence *keep) {
+  engine_sequence *oldest = oldest_retained(engine, keep), *private = engine->private;
+  if (!oldest && (keep == private || !private->kv.n_blocks)) return false;
+  wick_sequence_drop(engine, oldest ? oldest : private);
+  private->state = SEQUENCE_LIVE;
+  return true;
+}
+
 bool wick_sequence_make_room(wick_engine *engine, int n, const engine_sequence *keep) {
   int promised = promised_blocks(engine);
-  while (engine->cache.n_free - promised < n) {
-    engine_sequence *oldest = oldest_retained(engine, keep);
-    if (!oldest) return false;
-    wick_sequence_drop(engine, oldest);
-  }
+  while (engine->cache.n_free - promised < n)
+    if (!evict(engine, keep)) return false;
   return true;
 }
 

@@ -161,6 +161,25 @@ static void test_pressure(tap *t, const wick_model *model) {
   wick_engine_free(small);
 }
 
+/* What evaluate left in the cache does not keep a request out that needs all of it. */
+static void test_room_after_evaluate(tap *t, const wick_model *model) {
+  wick_engine *engine = make(model, (wick_engine_options){.n_context = 64});
+  wick_error error = {0};
+  int32_t ids[40];
+  test_prompt(ids, 40, wick_model_get_info(model)->n_vocab, 7);
+  CHECK(t, wick_engine_evaluate(engine, ids, 40, 0, 40, NULL, NULL, &error) == WICK_OK,
+        "evaluate fills most of the cache");
+  wick_request request = {.ids = ids, .n_ids = 3, .sampling = wick_sampling_default()};
+  wick_request_id id;
+  wick_event event;
+  CHECK(t, wick_engine_submit(engine, &request, &id, &error) == WICK_OK, "a request is taken");
+  CHECK(t, wick_engine_step(engine, &error) == WICK_OK && wick_engine_next(engine, &event),
+        "and runs in the next step");
+  CHECK(t, wick_engine_evaluate(engine, ids, 1, 40, 0, NULL, NULL, &error) != WICK_OK,
+        "evaluate cannot go on from what was evicted");
+  wick_engine_free(engine);
+}
+
 int main(void) {
   tap t = {0};
   wick_error error = {0};
@@ -174,6 +193,7 @@ int main(void) {
   test_refusals(&t, model);
   test_cancel(&t, model);
   test_pressure(&t, model);
+  test_room_after_evaluate(&t, model);
   wick_model_free(model);
   return tap_done(&t);
 }

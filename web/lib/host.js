@@ -28,6 +28,7 @@ export function serve(port, platform) {
 class Host {
   #port;
   #platform;
+  #turn;
   /** @type {Engine | null} */
   #engine = null;
   /** @type {{ id: number, ids: Int32Array, options: RequestOptions & Sampling }[]} */
@@ -35,7 +36,6 @@ class Host {
   /** The page's id of each of the engine's requests. @type {Map<number, number>} */
   #live = new Map();
   #running = false;
-  #turn = turns();
 
   /**
    * @param {Port} port
@@ -44,6 +44,7 @@ class Host {
   constructor(port, platform) {
     this.#port = port;
     this.#platform = platform;
+    this.#turn = platform.turns();
   }
 
   /** @param {FromWorker} message @param {Transferable[]} [transfer] */
@@ -243,20 +244,4 @@ function memoryLimit(fileBytes, { context = 2048, cacheTokens = 0, exact, cache 
   const wide = cache === 'f32' || (exact && !cache) ? 2 : 1;
   const tokens = Math.max(context, cacheTokens);
   return fileBytes * 1.3 + wide * tokens * CACHE_BYTES_PER_TOKEN + OTHER_BYTES;
-}
-
-/**
- * A function that lets the event loop take one turn. Timers would be clamped to 4 ms.
- * @returns {() => Promise<void>}
- */
-function turns() {
-  const { port1, port2 } = new MessageChannel();
-  /** @type {(() => void)[]} */
-  const resolves = [];
-  port1.onmessage = () => resolves.shift()?.();
-  return () =>
-    new Promise((resolve) => {
-      resolves.push(resolve);
-      port2.postMessage(null);
-    });
 }

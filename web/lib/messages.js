@@ -151,6 +151,7 @@
  * @property {() => number} cores
  * @property {boolean} page True where the main thread draws and wants a core for itself.
  * @property {(build: Build) => Promise<WebAssembly.Module>} compile
+ * @property {() => () => Promise<void>} turns A function that lets the event loop take one turn.
  * @property {(path: string) => Promise<{ size: number, stream: () => ReadableStream<Uint8Array> |
  *   AsyncIterable<Uint8Array> }>} open A file of this machine.
  * @property {Build | null} forced A build that the environment forces.
