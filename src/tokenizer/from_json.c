@@ -63,6 +63,7 @@ static wick_status read_vocab(wick_load *load, const cJSON *vocab) {
                        load->tokenizer->name, item->string, id);
     load->texts[id] = (wick_string){item->string, strlen(item->string)};
     load->kinds[id] = WICK_TOKEN_NORMAL;
+    load->written_in_alphabet[id] = 1;
   }
   WICK_TRY(wick_load_index(load));
   for (size_t id = 0; id < load->n_tokens; id++) {

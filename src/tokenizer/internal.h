@@ -44,8 +44,9 @@ struct wick_tokenizer {
 typedef struct wick_load {
   wick_tokenizer *tokenizer;
   wick_arena scratch;
-  wick_string *texts; /* [n_tokens] as in the file; set by the reader, as are the next four */
+  wick_string *texts; /* [n_tokens] as in the file; set by the reader, as are the next five */
   uint8_t *kinds;     /* [n_tokens] */
+  uint8_t *written_in_alphabet; /* [n_tokens] 1: even where it is an added token */
   size_t n_tokens;
   wick_added_token *added; /* from the tokenizer's arena */
   size_t n_added;

@@ -46,7 +46,9 @@ wick_status wick_load_tokens(wick_load *load, uint64_t n_tokens) {
   load->n_tokens = (size_t)n_tokens;
   load->texts = WICK_ARENA_ARRAY(&load->scratch, wick_string, n_tokens);
   load->kinds = WICK_ARENA_ARRAY(&load->tokenizer->arena, uint8_t, n_tokens);
-  return load->texts && load->kinds ? WICK_OK : wick_load_no_memory(load);
+  load->written_in_alphabet = WICK_ARENA_ARRAY(&load->scratch, uint8_t, n_tokens);
+  return load->texts && load->kinds && load->written_in_alphabet ? WICK_OK
+                                                                 : wick_load_no_memory(load);
 }
 
 static bool copy_texts(const wick_load *load, wick_arena *arena, wick_pieces *pieces) {
@@ -105,18 +107,21 @@ wick_status wick_load_merge_line(wick_load *load, wick_string line) {
                          (wick_string){space + 1, line.n - n_left - 1});
 }
 
-/* The bytes that each token stands for: the alphabet's for normal ones (or, as in the reference,
- * the text itself when it is not written in the alphabet), the text itself for added ones. */
-static wick_status decode_pieces(wick_load *load, uint8_t *in_alphabet) {
+/* The bytes that each token stands for: where it is written in the alphabet, that (or, as in the
+ * reference, the text itself when a character of it is not), else the text itself. is_word: which
+ * ones are words for ignore_merges. */
+static wick_status decode_pieces(wick_load *load, uint8_t *is_word) {
   wick_tokenizer *tokenizer = load->tokenizer;
   if (!copy_texts(load, &tokenizer->arena, &tokenizer->pieces)) return wick_load_no_memory(load);
   for (size_t i = 0; i < load->n_tokens; i++) {
     wick_string text = load->texts[i];
     char *piece = tokenizer->pieces.bytes + tokenizer->pieces.offsets[i];
     size_t n = 0;
-    in_alphabet[i] = load->kinds[i] == WICK_TOKEN_NORMAL && text.n > 0 &&
-                     wick_bytes_from_alphabet(text, piece, &n);
-    if (in_alphabet[i])
+    bool normal = load->kinds[i] == WICK_TOKEN_NORMAL;
+    bool decoded = (normal || load->written_in_alphabet[i]) && text.n > 0 &&
+                   wick_bytes_from_alphabet(text, piece, &n);
+    is_word[i] = normal && decoded;
+    if (decoded)
       tokenizer->pieces.offsets[++tokenizer->pieces.n] = tokenizer->pieces.offsets[i] + (uint32_t)n;
     else
       wick_pieces_add(&tokenizer->pieces, text.data, text.n);
@@ -179,14 +184,17 @@ static wick_status build_added_sets(wick_load *load) {
 wick_status wick_load_finish(wick_load *load) {
   wick_tokenizer *tokenizer = load->tokenizer;
   wick_tokenizer_info *info = &tokenizer->info;
-  uint8_t *in_alphabet = WICK_ARENA_ARRAY(&load->scratch, uint8_t, load->n_tokens);
-  if (!in_alphabet) return wick_load_no_memory(load);
-  WICK_TRY(decode_pieces(load, in_alphabet));
+  uint8_t *is_word = WICK_ARENA_ARRAY(&load->scratch, uint8_t, load->n_tokens);
+  if (!is_word) return wick_load_no_memory(load);
+  WICK_TRY(decode_pieces(load, is_word));
   if (tokenizer->bpe.whole_words)
-    WICK_TRY(wick_pieces_index(&tokenizer->pieces, &tokenizer->arena, in_alphabet, tokenizer->name,
+    WICK_TRY(wick_pieces_index(&tokenizer->pieces, &tokenizer->arena, is_word, tokenizer->name,
                                load->error));
-  for (size_t i = 0; i < load->n_added; i++)
-    load->added[i].text = wick_pieces_get(&tokenizer->pieces, (uint32_t)load->added[i].id).data;
+  for (size_t i = 0; i < load->n_added; i++) {
+    wick_string text = load->texts[load->added[i].id];
+    load->added[i].text = wick_arena_copy_string(&tokenizer->arena, text.data, text.n);
+    if (!load->added[i].text) return wick_load_no_memory(load);
+  }
   WICK_TRY(build_added_sets(load));
   tokenizer->kinds = load->kinds;
   WICK_TRY(mark_ends(load));

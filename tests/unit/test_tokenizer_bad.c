@@ -161,6 +161,27 @@ static void check_odd(tap *t) {
   }
 }
 
+/* An added token that the vocabulary has is written in the byte-level alphabet and decodes so (as
+ * in the reference); one that it has not stands for its own text. */
+static void check_added_bytes(tap *t) {
+  static const char json[] =
+      "{" BYTE_LEVEL "\"added_tokens\":[{\"id\":2,\"content\":\"\xc4\xa0\x61\"},"
+      "{\"id\":3,\"content\":\"\xc3\xa9\"}],\"model\":{\"vocab\":{\"a\":0,"
+      "\"\xc4\xa0\":1,\"\xc4\xa0\x61\":2},\"merges\":[\"\xc4\xa0 a\"]}}";
+  wick_tokenizer *tokenizer = NULL;
+  int32_t ids[4] = {-1, -1, -1, -1};
+  size_t n_ids = 0;
+  load_text(json, &tokenizer, NULL);
+  wick_tokenizer_encode(tokenizer, " a\xc3\xa9\xc4\xa0\x61", 7, false, ids, 4, &n_ids, NULL);
+  CHECK(t, n_ids == 3 && ids[0] == 2 && ids[1] == 3 && ids[2] == 2,
+        "added tokens are found by their text, and one of the vocabulary by merging as well");
+  wick_string space_a = wick_tokenizer_token_bytes(tokenizer, 2);
+  wick_string accent = wick_tokenizer_token_bytes(tokenizer, 3);
+  CHECK(t, space_a.n == 2 && memcmp(space_a.data, " a", 2) == 0, "one of the vocabulary decodes");
+  CHECK(t, accent.n == 2 && memcmp(accent.data, "\xc3\xa9", 2) == 0, "another is its own text");
+  wick_tokenizer_free(tokenizer);
+}
+
 /* What tokenizer_config.json says. */
 static void check_config(tap *t) {
   static const char config_json[] =
@@ -190,6 +211,7 @@ int main(void) {
   tap t = {0};
   check_bad(&t);
   check_odd(&t);
+  check_added_bytes(&t);
   check_config(&t);
   return tap_done(&t);
 }
