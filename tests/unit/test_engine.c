@@ -42,7 +42,9 @@ static void test_finish(tap *t, const wick_model *model) {
   /* Stop at two plain characters from the answer: what was shown is what stood before them. */
   char stop[3] = {0};
   size_t at = full.n_text / 3;
-  while (at + 2 < full.n_text && (full.text[at] <= 0 || full.text[at + 1] <= 0)) at++;
+  while (at + 2 < full.n_text &&
+         ((signed char)full.text[at] <= 0 || (signed char)full.text[at + 1] <= 0))
+    at++;
   memcpy(stop, full.text + at, 2);
   const char *first = NULL;
   for (size_t i = 0; i + 2 <= full.n_text && !first; i++)
