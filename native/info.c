@@ -7,9 +7,11 @@
 #include "cli.h"
 #include "commands.h"
 #include "formats/gguf.h"
+#include "formats/json.h"
 #include "formats/safetensors.h"
 #include "lib/escape.h"
 #include "lib/file_map.h"
+#include "lib/output.h"
 
 enum { SHOWN_BYTES = 160, SHOWN_ELEMENTS = 8 }; /* of long values, for people */
 
@@ -93,27 +95,54 @@ static void print_gguf(const wick_gguf *gguf, bool json) {
   print_tensors(&gguf->tensors, json);
 }
 
-static void print_safetensors(const wick_tensor_table *table, bool json) {
-  printf(json ? "{\"format\":\"safetensors\"," : "safetensors, %zu tensors\n", table->n);
+/* "__metadata__", which the parser checks and leaves out: pairs of strings. */
+static void print_safetensors(const cJSON *header, const wick_tensor_table *table, bool json) {
+  const cJSON *metadata = cJSON_GetObjectItemCaseSensitive(header, "__metadata__");
+  const char *comma = "";
+  printf(json ? "{\"format\":\"safetensors\",\"metadata\":{" : "safetensors, %zu tensors\n",
+         table->n);
+  for (const cJSON *item = metadata ? metadata->child : NULL; item; item = item->next) {
+    wick_string value;
+    if (!item->string || !wick_json_string(metadata, item->string, &value)) continue;
+    fputs(json ? comma : "  ", stdout);
+    wick_print_quoted(stdout, (wick_string){item->string, strlen(item->string)}, SIZE_MAX);
+    fputs(json ? ":" : " = ", stdout);
+    wick_print_quoted(stdout, value, json ? SIZE_MAX : SHOWN_BYTES);
+    if (!json) fputc('\n', stdout);
+    comma = ",";
+  }
+  if (json) fputs("},", stdout);
   print_tensors(table, json);
+}
+
+static wick_status show_safetensors(const char *path, const wick_file_map *map, wick_arena *arena,
+                                    bool json, wick_error *error) {
+  wick_tensor_table table;
+  uint64_t need, header_bytes;
+  cJSON *header;
+  WICK_TRY(wick_safetensors_parse(path, map->data, map->n_bytes, map->n_bytes, arena, &table,
+                                  &header_bytes, &need, error));
+  const char *text = (const char *)map->data + 8; /* after the header's length */
+  WICK_TRY(wick_json_parse(path, text, (size_t)header_bytes - 8, &header, error));
+  print_safetensors(header, &table, json);
+  cJSON_Delete(header);
+  return WICK_OK;
+}
+
+static wick_status show_gguf(const char *path, const wick_file_map *map, wick_arena *arena,
+                             bool json, wick_error *error) {
+  wick_gguf gguf;
+  uint64_t need;
+  WICK_TRY(
+      wick_gguf_parse(path, map->data, map->n_bytes, map->n_bytes, arena, &gguf, &need, error));
+  print_gguf(&gguf, json);
+  return WICK_OK;
 }
 
 static wick_status show(const char *path, const wick_file_map *map, wick_arena *arena, bool json,
                         wick_error *error) {
-  uint64_t need, header;
-  size_t n = strlen(path);
-  if (n > 12 && strcmp(path + n - 12, ".safetensors") == 0) {
-    wick_tensor_table table;
-    WICK_TRY(wick_safetensors_parse(path, map->data, map->n_bytes, map->n_bytes, arena, &table,
-                                    &header, &need, error));
-    print_safetensors(&table, json);
-  } else {
-    wick_gguf gguf;
-    WICK_TRY(
-        wick_gguf_parse(path, map->data, map->n_bytes, map->n_bytes, arena, &gguf, &need, error));
-    print_gguf(&gguf, json);
-  }
-  return WICK_OK;
+  bool is_safetensors = wick_path_ends(path, ".safetensors");
+  return (is_safetensors ? show_safetensors : show_gguf)(path, map, arena, json, error);
 }
 
 int wick_command_info(int argc, char **argv) {
