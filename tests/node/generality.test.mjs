@@ -8,9 +8,15 @@ import { load } from '../../node/index.js';
 import { golden, largestDifference, readFloats, readJson } from './support.mjs';
 
 const { models, tokenizers } = readJson('generality.json');
-const texts = readJson('smollm2/tokenizer_cases.json').cases.map(({ text }) => text);
+/** @type {{ text: string }[]} */
+const { cases } = readJson('smollm2/tokenizer_cases.json');
 
-/** Rows of a matrix of logits. */
+/**
+ * Rows of a matrix of logits.
+ * @param {Float32Array} matrix
+ * @param {number[]} positions
+ * @param {number} width
+ */
 function rows(matrix, positions, width) {
   const picked = new Float32Array(positions.length * width);
   positions.forEach((at, i) => {
@@ -19,7 +25,7 @@ function rows(matrix, positions, width) {
   return picked;
 }
 
-for (const build of ['st', 'mt']) {
+for (const build of /** @type {const} */ (['st', 'mt'])) {
   for (const exact of [true, false]) {
     test(`logits of every small model, ${build}${exact ? ', exact' : ''}`, async () => {
       for (const { name, model: file, ids, positions, logits, n_vocab, ...limits } of models) {
@@ -40,10 +46,11 @@ for (const build of ['st', 'mt']) {
 }
 
 test('ids of every pre-tokenizer, from GGUF and from tokenizer.json', async () => {
-  for (const { model: file, ids: idsFile } of tokenizers) {
-    const expected = readJson(idsFile);
+  for (const { model: file } of tokenizers) {
+    // Qwen 2's texts are normalized to NFC, whichever file they are read by.
+    const expected = readJson(`${file.replace(/\.gguf$/, '')}.ids.json`);
     const model = await load(golden + file, { build: 'st' });
-    for (const [i, text] of texts.entries())
+    for (const [i, { text }] of cases.entries())
       assert.deepEqual([...(await model.tokenize(text))], expected[i], `${file}: text ${i}`);
     await model.free();
   }

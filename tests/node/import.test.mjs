@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { platform } from '../../node/platform.js';
 import { chooseBuild, hasRelaxedSimd, hasSimd, hasThreads } from '../../web/lib/probe.js';
 import { root } from './support.mjs';
 
@@ -40,7 +41,9 @@ test('the shim with its largest build is within its size', () => {
   assert.ok(Math.max(...sizes.map(({ compressed }) => compressed)) <= 180_000);
 });
 
+/** @type {import('../../web/lib/messages.js').Platform} */
 const desktop = {
+  ...platform,
   page: true,
   forced: null,
   cores: () => 8,
@@ -70,7 +73,7 @@ test('the choice of a build has its reasons', () => {
   assert.equal(chooseBuild(plain, undefined, 3).threads, 3);
   assert.equal(chooseBuild(plain, 'st').threads, 1);
   assert.throws(() => chooseBuild(alone, 'mt'), /not isolated/);
-  assert.throws(() => chooseBuild(plain, 'huge'), /expected build/);
+  assert.throws(() => chooseBuild(plain, /** @type {any} */ ('huge')), /expected build/);
   for (const threads of [0, 1.5, 65, NaN])
     assert.throws(() => chooseBuild(plain, undefined, threads), /expected 1 to 64 threads/);
 });

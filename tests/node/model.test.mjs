@@ -1,4 +1,8 @@
-/** The model object in Node, on a small random model: streaming, cancelling, queueing, freeing. */
+/**
+ * The model object in Node, on a small random model: streaming, cancelling, queueing, freeing.
+ *
+ * @import { Piece, Progress } from '../../web/lib/messages.js'
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
@@ -9,8 +13,9 @@ const FILE = `${golden}generality/llama3_f16_gguf.gguf`;
 const PROMPT = [5, 6, 7, 8, 9, 10, 11];
 const GREEDY = { maxTokens: 24, ignoreEnd: true };
 
-for (const build of ['st', 'mt']) {
+for (const build of /** @type {const} */ (['st', 'mt'])) {
   describe(`build ${build}`, () => {
+    /** @type {import('../../node/index.js').Model} */
     let model;
     const options = { build, threads: build === 'mt' ? 2 : undefined };
     before(async () => {
@@ -71,6 +76,7 @@ for (const build of ['st', 'mt']) {
     });
 
     test('a seed gives one text, another seed another', async () => {
+      /** @param {number | bigint} seed */
       const drawn = (seed) =>
         collect(model.generate(PROMPT, { ...GREEDY, temperature: 1.5, seed }));
       const [a, b, c] = [await drawn(1), await drawn(1), await drawn(2n ** 63n)];
@@ -79,10 +85,11 @@ for (const build of ['st', 'mt']) {
     });
 
     test('log-probabilities come best first', async () => {
+      /** @type {Piece[]} */
       const pieces = [];
       for await (const piece of model.generate(PROMPT, { ...GREEDY, logprobs: 3 }))
         if (piece.type === 'token') pieces.push(piece);
-      for (const { token, logprob, alternatives } of pieces) {
+      for (const { token, logprob = NaN, alternatives = [] } of pieces) {
         assert.equal(alternatives.length, 3);
         assert.equal(alternatives[0].id, token);
         assert.equal(alternatives[0].logprob, logprob);
@@ -93,6 +100,7 @@ for (const build of ['st', 'mt']) {
     test('an aborted answer throws the reason, and the next one is right', async () => {
       const expected = (await collect(model.generate(PROMPT, GREEDY))).tokens;
       const controller = new AbortController();
+      /** @type {Piece[]} */
       const seen = [];
       await assert.rejects(
         async () => {
@@ -133,7 +141,7 @@ for (const build of ['st', 'mt']) {
   });
 }
 
-/** Ids by falling logit. */
+/** Ids by falling logit. @param {Float32Array} logits */
 function greedyOf(logits) {
   return [...logits.keys()].sort((a, b) => logits[b] - logits[a]);
 }
@@ -173,10 +181,11 @@ describe('loading and freeing', () => {
   });
 
   test('progress goes up to the whole and not beyond', async () => {
+    /** @type {Progress[]} */
     const seen = [];
     const model = await load(FILE, { onProgress: (progress) => seen.push(progress) });
     await model.free();
-    const last = seen.at(-1);
+    const last = /** @type {Progress} */ (seen.at(-1));
     assert.equal(last.phase, 'ready');
     assert.equal(last.loaded, last.total);
     assert.ok(seen.every(({ loaded, total }) => loaded <= total));

@@ -36,31 +36,34 @@ const PAGES = {
   },
 };
 
+/** @type {import('node:http').Server} */
 let server;
-let base;
+let base = '';
 before(async () => {
   server = createServer((request, response) => {
-    const page = PAGES[request.url];
-    const file = request.url.startsWith('/folder/') ? request.url.slice(8) : null;
+    const { url = '' } = request;
+    const page = PAGES[url];
     try {
       if (page) page(response);
-      else response.end(readFileSync(FOLDER + file));
+      else response.end(readFileSync(FOLDER + url.replace('/folder/', '')));
     } catch {
       response.writeHead(404).end('none');
     }
   });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  base = `http://127.0.0.1:${server.address().port}`;
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(null)));
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  base = `http://127.0.0.1:${port}`;
 });
 after(() => server.close());
 
 for (const path of ['/good.gguf', '/chunked.gguf', '/zipped.gguf', '/folder/']) {
   test(`loads ${path}`, async () => {
+    /** @type {import('../../web/lib/messages.js').Progress[]} */
     const seen = [];
     const model = await load(base + path, { onProgress: (progress) => seen.push(progress) });
     await model.free();
     assert.ok(seen.every(({ loaded, total }) => loaded <= total));
-    assert.equal(seen.at(-1).loaded, seen.at(-1).total);
+    assert.equal(seen.at(-1)?.loaded, seen.at(-1)?.total);
   });
 }
 

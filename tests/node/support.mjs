@@ -9,7 +9,6 @@ const models = process.env.WICK_MODELS || `${root}models`;
 
 /** The real model, or null. */
 export const smollm2 = [`${models}/smollm2-135m.gguf`].find((file) => existsSync(file)) ?? null;
-export const needsSmolLM2 = { skip: smollm2 ? false : 'no models/smollm2-135m.gguf' };
 /** The model that the project trained. */
 export const tiny = `${root}web/models/tiny.gguf`;
 
@@ -37,12 +36,15 @@ export function largestDifference(a, b) {
  */
 export async function collect(pieces) {
   let text = '';
+  /** @type {number[]} */
   const tokens = [];
+  /** @type {import('../../web/lib/messages.js').Piece | null} */
   let last = null;
   for await (const piece of pieces) {
     text += piece.text;
     if (piece.type === 'token') tokens.push(piece.token);
     last = piece;
   }
+  if (!last) throw new Error('expected a last piece, found none');
   return { text, tokens, last };
 }

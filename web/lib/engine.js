@@ -115,8 +115,8 @@ export class Engine {
   tokenize(prompt, special) {
     if (typeof prompt !== 'string') {
       if (prompt instanceof Int32Array) return prompt;
-      if (typeof prompt[0] === 'number') return Int32Array.from(/** @type {number[]} */ (prompt));
-      return this.#tokenizeChat(/** @type {any} */ (prompt));
+      if (typeof prompt[0] === 'object') return this.#tokenizeChat(/** @type {any} */ (prompt));
+      return Int32Array.from(/** @type {number[]} */ (prompt));
     }
     return this.#wasm.scope((take) => {
       const text = take.text(prompt);

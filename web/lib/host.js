@@ -15,6 +15,7 @@ import { createMemory, instantiate, Wasm } from './wasm.js';
 // Beside the weights: a bound on the cache of one token, then activations, vocabulary and code.
 const CACHE_BYTES_PER_TOKEN = 80 << 10;
 const OTHER_BYTES = 128 << 20;
+const JOIN_MILLISECONDS = 1000;
 
 /**
  * @param {Port} port
@@ -119,8 +120,9 @@ class Host {
     const arrived = performance.now();
     this.#progress({ phase: 'threads', loaded: fileBytes, total: fileBytes, file: '' });
     const engine = new Engine(wasm, model, { ...settings, threads: choice.threads });
-    if (parallel) await startThreads(platform, module, wasm, engine, choice.threads - 1);
-    for (let i = 0; engine.threads < choice.threads && i < 100; i++) await this.#turn();
+    const extra = parallel ? choice.threads - 1 : 0;
+    const started = await startThreads(platform, module, wasm, engine, extra);
+    await this.#joined(engine, 1 + started);
     const end = performance.now();
     this.#engine = engine;
     const missing = choice.threads - engine.threads;
@@ -145,6 +147,16 @@ class Host {
     };
     const stopper = { module, memory, stack: newStack(wasm), engine: engine.pointer };
     this.#post({ type: 'loaded', info, stopper: parallel ? stopper : null });
+  }
+
+  /**
+   * A thread says that it runs, then joins the pool: wait for that, but not for ever.
+   * @param {Engine} engine
+   * @param {number} threads
+   */
+  async #joined(engine, threads) {
+    const end = performance.now() + JOIN_MILLISECONDS;
+    while (engine.threads < threads && performance.now() < end) await this.#turn();
   }
 
   /** @param {import('./messages.js').Progress} progress */

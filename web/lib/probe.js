@@ -32,8 +32,8 @@ export const hasThreads = () => WebAssembly.validate(THREADS);
 
 /**
  * @param {Platform} platform
- * @param {Build | undefined} wanted
- * @param {number | undefined} threads
+ * @param {Build} [wanted]
+ * @param {number} [threads]
  * @returns {{ build: Build, reason: string, threads: number, threadsReason: string }}
  */
 export function chooseBuild(platform, wanted, threads) {

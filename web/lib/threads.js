@@ -27,6 +27,7 @@ export function newStack(wasm) {
  * @param {Wasm} wasm
  * @param {Engine} engine
  * @param {number} count
+ * @returns {Promise<number>} How many started.
  */
 export async function startThreads(platform, module, wasm, engine, count) {
   const { memory } = wasm;
@@ -38,24 +39,25 @@ export async function startThreads(platform, module, wasm, engine, count) {
       engine: engine.pointer,
     }),
   );
-  await Promise.all(starts);
+  const started = await Promise.all(starts);
+  return started.filter(Boolean).length;
 }
 
 /**
  * @param {Port} port
  * @param {ThreadStart} message
- * @returns {Promise<void>} Resolved when the thread runs or has failed to.
+ * @returns {Promise<boolean>} Whether it started.
  */
 function startThread(port, message) {
   return new Promise((resolve) => {
     const giveUp = () => {
       port.terminate();
-      resolve();
+      resolve(false);
     };
     const timer = setTimeout(giveUp, START_MILLISECONDS);
     port.onMessage(() => {
       clearTimeout(timer);
-      resolve();
+      resolve(true);
     });
     port.onError(() => {
       clearTimeout(timer);
