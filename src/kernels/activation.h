@@ -16,15 +16,26 @@ static inline uint32_t wick_magnitude_bits(float x) {
   return bits & 0x7fffffffu;
 }
 
-/* s = max|x| / 127 from the largest magnitude's bits. 0 when that is no normal number (x / s could
- * exceed 127 or divide by zero), NaN when an x is not finite. The codes are x / s only when the
- * result is > 0, else they are all 0. */
-static inline float wick_activation_scale(uint32_t largest_magnitude_bits) {
+/* The largest magnitude from its bits: NaN when an x is not finite, 0 when codes would need a scale
+ * that is no normal number. The block has codes only when the result is > 0, else they are all 0.
+ */
+static inline float wick_largest_magnitude(uint32_t bits) {
   float largest;
-  memcpy(&largest, &largest_magnitude_bits, sizeof largest);
+  memcpy(&largest, &bits, sizeof largest);
   if (!(largest <= FLT_MAX)) return NAN;
-  float scale = largest / 127.0f;
-  return scale >= FLT_MIN ? scale : 0.0f;
+  return largest / 127.0f >= FLT_MIN ? largest : 0.0f;
+}
+
+/* A scale s and what values are multiplied by to become codes. */
+typedef struct wick_block_scale {
+  float scale, inverse;
+} wick_block_scale;
+
+enum { WICK_SCALE_CANDIDATES = 4 };
+
+static inline wick_block_scale wick_scale_candidate(float largest, int k) {
+  float most = 127.0f - (float)k;
+  return (wick_block_scale){largest / most, most / largest};
 }
 
 #endif

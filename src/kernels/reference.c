@@ -28,21 +28,39 @@ static size_t scratch_bytes(size_t n_cols) {
   return 0;
 }
 
-static void quantize_block(activation_block *block, const float *x) {
-  uint32_t largest = 0;
+/* What a scale loses: the sum of (x - s q)^2, in the order of kernels.h. */
+static float quantization_error(const float *x, wick_block_scale s) {
+  float lanes[8] = {0};
   for (int c = 0; c < WICK_BLOCK; c++) {
-    uint32_t bits = wick_magnitude_bits(x[c]);
-    if (bits > largest) largest = bits;
+    float error = x[c] - nearbyintf(x[c] * s.inverse) * s.scale;
+    lanes[c % 8] += error * error;
   }
-  float scale = wick_activation_scale(largest);
+  for (int half = 4; half >= 1; half /= 2)
+    for (int l = 0; l < half; l++) lanes[l] += lanes[l + half];
+  return lanes[0];
+}
+
+static void quantize_block(activation_block *block, const float *x) {
+  uint32_t bits = 0;
+  for (int c = 0; c < WICK_BLOCK; c++)
+    if (wick_magnitude_bits(x[c]) > bits) bits = wick_magnitude_bits(x[c]);
+  float largest = wick_largest_magnitude(bits);
+  wick_block_scale best = {largest, 0}; /* NaN or 0: no codes */
+  float least = INFINITY;
+  for (int k = 0; largest > 0 && k < WICK_SCALE_CANDIDATES; k++) {
+    wick_block_scale candidate = wick_scale_candidate(largest, k);
+    float error = quantization_error(x, candidate);
+    if (k == 0 || error < least) best = candidate;
+    if (k == 0 || error < least) least = error;
+  }
   int sum = 0;
   for (int c = 0; c < WICK_BLOCK; c++) {
-    int code = scale > 0 ? (int)nearbyintf(x[c] / scale) : 0;
+    int code = largest > 0 ? (int)nearbyintf(x[c] * best.inverse) : 0;
     block->codes[c] = (int8_t)code;
     sum += code;
   }
-  block->scale = scale;
-  block->offset = scale * (float)sum;
+  block->scale = best.scale;
+  block->offset = best.scale * (float)sum;
 }
 
 static void quantize(void *tile, const float *x, size_t stride, size_t n_tokens, size_t n_cols) {

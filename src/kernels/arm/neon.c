@@ -67,6 +67,32 @@ WICK_INLINE floats q8_total(sums sum) {
 
 /* ---- activations ---- */
 
+/* What a scale loses: the sum of (x - s q)^2, in the order of kernels.h: lanes 0..3 and 4..7. */
+static float quantization_error(const float32x4_t parts[8], wick_block_scale s) {
+  float32x4_t scale = vdupq_n_f32(s.scale), inverse = vdupq_n_f32(s.inverse);
+  float32x4_t totals[2] = {vdupq_n_f32(0), vdupq_n_f32(0)};
+  for (int i = 0; i < 8; i++) {
+    float32x4_t whole = vrndnq_f32(vmulq_f32(parts[i], inverse));
+    float32x4_t error = vsubq_f32(parts[i], vmulq_f32(whole, scale));
+    totals[i % 2] = vaddq_f32(totals[i % 2], vmulq_f32(error, error));
+  }
+  float32x4_t t = vaddq_f32(totals[0], totals[1]);
+  float32x2_t pair = vadd_f32(vget_low_f32(t), vget_high_f32(t));
+  return vget_lane_f32(pair, 0) + vget_lane_f32(pair, 1);
+}
+
+static wick_block_scale best_scale(const float32x4_t parts[8], float largest) {
+  wick_block_scale best = wick_scale_candidate(largest, 0);
+  float least = quantization_error(parts, best);
+  for (int k = 1; k < WICK_SCALE_CANDIDATES; k++) {
+    wick_block_scale candidate = wick_scale_candidate(largest, k);
+    float error = quantization_error(parts, candidate);
+    if (error < least) best = candidate;
+    if (error < least) least = error;
+  }
+  return best;
+}
+
 /* One block of 32 activations of one token. */
 static void quantize_block(uint8_t *block, size_t n, size_t token, const float *x) {
   float32x4_t parts[8];
@@ -75,16 +101,19 @@ static void quantize_block(uint8_t *block, size_t n, size_t token, const float *
     parts[i] = vld1q_f32(x + 4 * i);
     largest = vmaxq_u32(largest, vreinterpretq_u32_f32(vabsq_f32(parts[i])));
   }
-  float scale = wick_activation_scale(vmaxvq_u32(largest));
+  float largest_value = wick_largest_magnitude(vmaxvq_u32(largest));
+  float scale = largest_value; /* NaN or 0: no codes */
 
   int8_t codes[WICK_BLOCK] = {0};
   int sum = 0;
-  if (scale > 0) {
-    float32x4_t divisor = vdupq_n_f32(scale);
+  if (largest_value > 0) {
+    wick_block_scale best = best_scale(parts, largest_value);
+    float32x4_t inverse = vdupq_n_f32(best.inverse);
+    scale = best.scale;
     int32x4_t totals = vdupq_n_s32(0);
     for (int i = 0; i < 8; i += 2) {
-      int32x4_t low = vcvtnq_s32_f32(vdivq_f32(parts[i], divisor));
-      int32x4_t high = vcvtnq_s32_f32(vdivq_f32(parts[i + 1], divisor));
+      int32x4_t low = vcvtnq_s32_f32(vmulq_f32(parts[i], inverse));
+      int32x4_t high = vcvtnq_s32_f32(vmulq_f32(parts[i + 1], inverse));
       totals = vaddq_s32(totals, vaddq_s32(low, high));
       vst1_s8(codes + 4 * i, vmovn_s16(vcombine_s16(vmovn_s32(low), vmovn_s32(high))));
     }

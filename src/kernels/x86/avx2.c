@@ -50,6 +50,33 @@ WICK_INLINE floats q8_total(sums sum) {
 
 /* ---- activations ---- */
 
+/* What a scale loses: the sum of (x - s q)^2, in the order of kernels.h. */
+static float quantization_error(const __m256 parts[4], wick_block_scale s) {
+  __m256 scale = _mm256_set1_ps(s.scale), inverse = _mm256_set1_ps(s.inverse);
+  __m256 total = _mm256_setzero_ps();
+  for (int i = 0; i < 4; i++) {
+    __m256 whole = _mm256_round_ps(_mm256_mul_ps(parts[i], inverse),
+                                   _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    __m256 error = _mm256_sub_ps(parts[i], _mm256_mul_ps(whole, scale));
+    total = _mm256_add_ps(total, _mm256_mul_ps(error, error));
+  }
+  __m128 t = _mm_add_ps(_mm256_castps256_ps128(total), _mm256_extractf128_ps(total, 1));
+  t = _mm_add_ps(t, _mm_movehl_ps(t, t));
+  return _mm_cvtss_f32(_mm_add_ss(t, _mm_movehdup_ps(t)));
+}
+
+static wick_block_scale best_scale(const __m256 parts[4], float largest) {
+  wick_block_scale best = wick_scale_candidate(largest, 0);
+  float least = quantization_error(parts, best);
+  for (int k = 1; k < WICK_SCALE_CANDIDATES; k++) {
+    wick_block_scale candidate = wick_scale_candidate(largest, k);
+    float error = quantization_error(parts, candidate);
+    if (error < least) best = candidate;
+    if (error < least) least = error;
+  }
+  return best;
+}
+
 /* One block of 32 activations of one token. */
 static void quantize_block(uint8_t *block, size_t n, size_t token, const float *x) {
   __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
@@ -63,14 +90,17 @@ static void quantize_block(uint8_t *block, size_t n, size_t token, const float *
       _mm_max_epi32(_mm256_castsi256_si128(largest), _mm256_extracti128_si256(largest, 1));
   most = _mm_max_epi32(most, _mm_shuffle_epi32(most, 0x4e));
   most = _mm_max_epi32(most, _mm_shuffle_epi32(most, 0xb1));
-  float scale = wick_activation_scale((uint32_t)_mm_cvtsi128_si32(most));
+  float largest_value = wick_largest_magnitude((uint32_t)_mm_cvtsi128_si32(most));
+  float scale = largest_value; /* NaN or 0: no codes */
 
   int8_t codes[WICK_BLOCK] = {0};
   int sum = 0;
-  if (scale > 0) {
-    __m256 divisor = _mm256_set1_ps(scale);
+  if (largest_value > 0) {
+    wick_block_scale best = best_scale(parts, largest_value);
+    __m256 inverse = _mm256_set1_ps(best.inverse);
+    scale = best.scale;
     __m256i whole[4];
-    for (int i = 0; i < 4; i++) whole[i] = _mm256_cvtps_epi32(_mm256_div_ps(parts[i], divisor));
+    for (int i = 0; i < 4; i++) whole[i] = _mm256_cvtps_epi32(_mm256_mul_ps(parts[i], inverse));
     __m256i sums32 = _mm256_add_epi32(_mm256_add_epi32(whole[0], whole[1]),
                                       _mm256_add_epi32(whole[2], whole[3]));
     __m128i s = _mm_add_epi32(_mm256_castsi256_si128(sums32), _mm256_extracti128_si256(sums32, 1));
