@@ -9,10 +9,12 @@ const { cases } = readJson('smollm2/tokenizer_cases.json');
 /**
  * @param {string} model
  * @param {number[][]} expected ids, one list for each case
+ * @param {number} [step] only every step-th case
  */
-function checkAll(model, expected) {
+function checkAll(model, expected, step = 1) {
   assert.equal(expected.length, cases.length);
   for (const [i, { text }] of cases.entries()) {
+    if (i % step !== 0) continue;
     const ids = JSON.parse(wick(['tokenize', model], text));
     assert.deepEqual(ids, expected[i], `text ${i}: ${JSON.stringify(text)}`);
   }
@@ -24,9 +26,8 @@ describe('tokenizers', () => {
   }
   const real = realModel();
   test('SmolLM2', { skip: real ? false : 'the model is not in models/' }, () => {
-    checkAll(
-      String(real),
-      cases.map((/** @type {any} */ testCase) => testCase.ids),
-    );
+    // The unit tests have every text; opening the whole model for each would take a minute.
+    const expected = cases.map((/** @type {any} */ testCase) => testCase.ids);
+    checkAll(String(real), expected, 10);
   });
 });
