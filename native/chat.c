@@ -50,7 +50,7 @@ static bool add_turn(chat *c, const char *role, char *text) {
 static void drop_oldest(chat *c, size_t n) {
   for (size_t i = 0; i < n; i++) free(c->turns[i].text);
   c->n_turns -= n;
-  memmove(c->turns, c->turns + n, c->n_turns * sizeof *c->turns);
+  if (c->n_turns > 0) memmove(c->turns, c->turns + n, c->n_turns * sizeof *c->turns);
 }
 
 static bool conversation_tokens(const chat *c, int32_t **ids, size_t *n_ids, wick_error *error) {
