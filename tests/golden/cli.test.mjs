@@ -1,91 +1,28 @@
 // The native command as its users meet it: exit codes, one-line errors, what goes to stdout and what
-// to stderr, the shapes of its JSON, pipes. Needs build/wick; the tests that need a chat model take
-// the embedded one, and one asks SmolLM2 itself.
+// to stderr, the shapes of its JSON, pipes.
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
-  rmSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-
-const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..', '..');
-const wick = process.env.WICK_COMMAND || path.join(root, 'build', 'wick');
-const models = process.env.WICK_MODELS || path.join(root, 'models');
-const random = path.join(root, 'tests', 'golden', 'generality', 'type_q8_0.gguf');
-const folder = path.join(root, 'tests', 'golden', 'generality', 'smollm2_f16');
-const tiny = path.join(root, 'web', 'models', 'tiny.gguf');
-const smollm2 = path.join(models, 'smollm2-135m.gguf');
-
-const noCommand = existsSync(wick) ? false : 'build/wick is not built';
-const noTiny = noCommand || (existsSync(tiny) ? false : 'web/models/tiny.gguf is missing');
-const noSmollm2 =
-  noCommand || (existsSync(smollm2) ? false : 'SmolLM2 is not there (npm run model)');
-
-/** @type {string} */
-let scratch;
-before(() => {
-  scratch = mkdtempSync(path.join(tmpdir(), 'wick-cli-'));
-});
-after(() => rmSync(scratch, { recursive: true }));
-
-/**
- * Run the command to its end.
- * @param {string[]} args
- * @param {{ input?: string, env?: Record<string, string> }} [options]
- */
-function run(args, { input = '', env = {} } = {}) {
-  const result = spawnSync(wick, args, {
-    input,
-    cwd: scratch,
-    env: { ...process.env, ...env },
-    maxBuffer: 1 << 28,
-    timeout: 120_000,
-  });
-  return {
-    status: result.status,
-    signal: result.signal,
-    bytes: result.stdout,
-    stdout: result.stdout.toString(),
-    stderr: result.stderr.toString(),
-  };
-}
-
-/** @param {string[]} args @param {{ input?: string }} [options] */
-function succeed(args, options) {
-  const result = run(args, options);
-  assert.equal(result.status, 0, `${args.join(' ')}: ${result.stderr}`);
-  return result;
-}
-
-/**
- * Exit with a status, nothing on stdout, one line on stderr.
- * @param {number} status
- * @param {string[]} args
- * @param {RegExp} line
- * @param {{ input?: string, env?: Record<string, string> }} [options]
- */
-function refuse(status, args, line, options) {
-  const result = run(args, options);
-  assert.equal(result.status, status, `${args.join(' ')}: ${result.stderr}`);
-  assert.equal(result.stdout, '');
-  assert.match(result.stderr, /^wick: [^\n]+\n$/);
-  assert.match(result.stderr, line);
-}
-
-/** @param {Record<string, unknown>} object @param {string[]} keys */
-function assertNumbers(object, keys) {
-  for (const key of keys) assert.equal(typeof object[key], 'number', key);
-}
+import { test } from 'node:test';
+import {
+  assertNumbers,
+  folder,
+  noCommand,
+  random,
+  refuse,
+  run,
+  scratch,
+  succeed,
+  wick,
+} from './cli.mjs';
 
 test('version and help', { skip: noCommand }, () => {
   assert.match(succeed(['--version']).stdout, /^wick \d+\.\d+\.\d+\n$/);
@@ -382,52 +319,4 @@ test('a full disk is an error', { skip: noCommand || !existsSync('/dev/full') },
     assert.match(result.stderr.toString(), /^wick: [^\n]+\n$/);
   }
   refuse(1, ['logits', random, '--ids', '1', '--out', '/dev/full'], /\/dev\/full: /);
-});
-
-test('chat: lines on stdin', { skip: noTiny }, () => {
-  const args = ['chat', tiny, '-n', '8', '--temp', '0'];
-  const once = succeed(args, { input: 'Hello\n' });
-  assert.equal(once.stderr, '');
-  assert.ok(once.stdout.endsWith('\n'));
-  assert.equal(succeed(args, { input: '\n  \nHello' }).stdout, once.stdout);
-  assert.equal(succeed(args, { input: '"""Hello"""\n' }).stdout, once.stdout);
-  assert.equal(succeed(args, { input: '"""\nHello"""\n/quit\nmore\n' }).stdout, once.stdout);
-  const twice = succeed(args, { input: 'Hello\n/reset\nHello\n' });
-  assert.equal(twice.stdout, once.stdout.repeat(2));
-  assert.match(twice.stderr, /a new conversation/);
-  assert.match(succeed(args, { input: '/help\n' }).stderr, /Ctrl-C/);
-  assert.match(succeed(args, { input: '/frob\n' }).stderr, /expected \/system/);
-  const long = 'Hello there, how are you?\n'.repeat(12);
-  const full = succeed([...args, '-c', '160', '--system', 'Be brief.'], { input: long });
-  assert.match(full.stderr, /context full: the oldest \d+ messages are forgotten/);
-  const huge = run([...args, '-c', '64'], { input: `${'many words '.repeat(100)}\n` });
-  assert.equal(huge.status, 1);
-  assert.match(huge.stderr, /^wick: expected a message of at most \d+ tokens .*, found \d+/);
-});
-
-test('Ctrl-C stops an answer and keeps what was written', { skip: noSmollm2 }, async () => {
-  const child = spawn(wick, [
-    'run',
-    smollm2,
-    '-p',
-    'Tell a long story.',
-    '-n',
-    '2000',
-    '--temp',
-    '1',
-  ]);
-  let text = '';
-  child.stdout.on('data', (piece) => {
-    if (text === '') child.kill('SIGINT');
-    text += piece;
-  });
-  /** @type {number | null} */
-  const status = await new Promise((resolve) => child.on('close', resolve));
-  assert.equal(status, 130);
-  assert.ok(text.length > 0 && text.length < 4000);
-});
-
-test('SmolLM2 answers', { skip: noSmollm2 }, () => {
-  const args = ['run', smollm2, '-p', 'What is the capital of France?', '--temp', '0', '--exact'];
-  assert.equal(succeed(args).stdout, 'The capital of France is Paris.');
 });
