@@ -1,8 +1,8 @@
-// Runs a stand-alone WebAssembly program: node tools/test/wasi.mjs PROGRAM.wasm
+// Runs a stand-alone WebAssembly program: node tools/test/wasi.mjs PROGRAM.wasm [ARGUMENT ...]
 import { readFileSync } from 'node:fs';
 import { WASI } from 'node:wasi';
 
-const wasi = new WASI({ version: 'preview1', args: ['program'] });
+const wasi = new WASI({ version: 'preview1', args: ['program', ...process.argv.slice(3)] });
 const module = await WebAssembly.compile(readFileSync(process.argv[2]));
 const imports = /** @type {any} */ (wasi.getImportObject());
 // What Emscripten adds to WASI.
