@@ -38,4 +38,22 @@ static inline wick_block_scale wick_scale_candidate(float largest, int k) {
   return (wick_block_scale){largest / most, most / largest};
 }
 
+/* The first candidate with the least error; error: what a scale loses of the block's values, in the
+ * order of kernels.h. largest > 0. */
+typedef float wick_quantization_error(const void *values, wick_block_scale s);
+
+static inline wick_block_scale wick_best_scale(float largest, const void *values,
+                                               wick_quantization_error *error_of) {
+  wick_block_scale best = wick_scale_candidate(largest, 0);
+  float least = error_of(values, best);
+  for (int k = 1; k < WICK_SCALE_CANDIDATES; k++) {
+    wick_block_scale candidate = wick_scale_candidate(largest, k);
+    float error = error_of(values, candidate);
+    if (!(error < least)) continue;
+    best = candidate;
+    least = error;
+  }
+  return best;
+}
+
 #endif

@@ -29,7 +29,8 @@ static size_t scratch_bytes(size_t n_cols) {
 }
 
 /* What a scale loses: the sum of (x - s q)^2, in the order of kernels.h. */
-static float quantization_error(const float *x, wick_block_scale s) {
+static float quantization_error(const void *values, wick_block_scale s) {
+  const float *x = values;
   float lanes[8] = {0};
   for (int c = 0; c < WICK_BLOCK; c++) {
     float error = x[c] - nearbyintf(x[c] * s.inverse) * s.scale;
@@ -46,13 +47,7 @@ static void quantize_block(activation_block *block, const float *x) {
     if (wick_magnitude_bits(x[c]) > bits) bits = wick_magnitude_bits(x[c]);
   float largest = wick_largest_magnitude(bits);
   wick_block_scale best = {largest, 0}; /* NaN or 0: no codes */
-  float least = INFINITY;
-  for (int k = 0; largest > 0 && k < WICK_SCALE_CANDIDATES; k++) {
-    wick_block_scale candidate = wick_scale_candidate(largest, k);
-    float error = quantization_error(x, candidate);
-    if (k == 0 || error < least) best = candidate;
-    if (k == 0 || error < least) least = error;
-  }
+  if (largest > 0) best = wick_best_scale(largest, x, quantization_error);
   int sum = 0;
   for (int c = 0; c < WICK_BLOCK; c++) {
     int code = largest > 0 ? (int)nearbyintf(x[c] * best.inverse) : 0;

@@ -68,7 +68,8 @@ WICK_INLINE floats q8_total(sums sum) {
 /* ---- activations ---- */
 
 /* What a scale loses: the sum of (x - s q)^2, in the order of kernels.h: lanes 0..3 and 4..7. */
-static float quantization_error(const float32x4_t parts[8], wick_block_scale s) {
+static float quantization_error(const void *values, wick_block_scale s) {
+  const float32x4_t *parts = values;
   float32x4_t scale = vdupq_n_f32(s.scale), inverse = vdupq_n_f32(s.inverse);
   float32x4_t totals[2] = {vdupq_n_f32(0), vdupq_n_f32(0)};
   for (int i = 0; i < 8; i++) {
@@ -79,18 +80,6 @@ static float quantization_error(const float32x4_t parts[8], wick_block_scale s) 
   float32x4_t t = vaddq_f32(totals[0], totals[1]);
   float32x2_t pair = vadd_f32(vget_low_f32(t), vget_high_f32(t));
   return vget_lane_f32(pair, 0) + vget_lane_f32(pair, 1);
-}
-
-static wick_block_scale best_scale(const float32x4_t parts[8], float largest) {
-  wick_block_scale best = wick_scale_candidate(largest, 0);
-  float least = quantization_error(parts, best);
-  for (int k = 1; k < WICK_SCALE_CANDIDATES; k++) {
-    wick_block_scale candidate = wick_scale_candidate(largest, k);
-    float error = quantization_error(parts, candidate);
-    if (error < least) best = candidate;
-    if (error < least) least = error;
-  }
-  return best;
 }
 
 /* One block of 32 activations of one token. */
@@ -107,7 +96,7 @@ static void quantize_block(uint8_t *block, size_t n, size_t token, const float *
   int8_t codes[WICK_BLOCK] = {0};
   int sum = 0;
   if (largest_value > 0) {
-    wick_block_scale best = best_scale(parts, largest_value);
+    wick_block_scale best = wick_best_scale(largest_value, parts, quantization_error);
     float32x4_t inverse = vdupq_n_f32(best.inverse);
     scale = best.scale;
     int32x4_t totals = vdupq_n_s32(0);

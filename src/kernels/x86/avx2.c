@@ -51,7 +51,8 @@ WICK_INLINE floats q8_total(sums sum) {
 /* ---- activations ---- */
 
 /* What a scale loses: the sum of (x - s q)^2, in the order of kernels.h. */
-static float quantization_error(const __m256 parts[4], wick_block_scale s) {
+static float quantization_error(const void *values, wick_block_scale s) {
+  const __m256 *parts = values;
   __m256 scale = _mm256_set1_ps(s.scale), inverse = _mm256_set1_ps(s.inverse);
   __m256 total = _mm256_setzero_ps();
   for (int i = 0; i < 4; i++) {
@@ -63,18 +64,6 @@ static float quantization_error(const __m256 parts[4], wick_block_scale s) {
   __m128 t = _mm_add_ps(_mm256_castps256_ps128(total), _mm256_extractf128_ps(total, 1));
   t = _mm_add_ps(t, _mm_movehl_ps(t, t));
   return _mm_cvtss_f32(_mm_add_ss(t, _mm_movehdup_ps(t)));
-}
-
-static wick_block_scale best_scale(const __m256 parts[4], float largest) {
-  wick_block_scale best = wick_scale_candidate(largest, 0);
-  float least = quantization_error(parts, best);
-  for (int k = 1; k < WICK_SCALE_CANDIDATES; k++) {
-    wick_block_scale candidate = wick_scale_candidate(largest, k);
-    float error = quantization_error(parts, candidate);
-    if (error < least) best = candidate;
-    if (error < least) least = error;
-  }
-  return best;
 }
 
 /* One block of 32 activations of one token. */
@@ -96,7 +85,7 @@ static void quantize_block(uint8_t *block, size_t n, size_t token, const float *
   int8_t codes[WICK_BLOCK] = {0};
   int sum = 0;
   if (largest_value > 0) {
-    wick_block_scale best = best_scale(parts, largest_value);
+    wick_block_scale best = wick_best_scale(largest_value, parts, quantization_error);
     __m256 inverse = _mm256_set1_ps(best.inverse);
     scale = best.scale;
     __m256i whole[4];
