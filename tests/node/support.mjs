@@ -31,6 +31,32 @@ export function largestDifference(a, b) {
 }
 
 /**
+ * The mean over rows of the Kullback-Leibler divergence of found from expected, from logits.
+ * @param {Float32Array} found
+ * @param {Float32Array} expected
+ * @param {number} width
+ */
+export function meanKl(found, expected, width) {
+  const n = expected.length / width;
+  let sum = 0;
+  for (let row = 0; row < n; row++) {
+    const [p, q] = [expected, found].map((all) =>
+      logSoftmax(all.subarray(row * width, (row + 1) * width)),
+    );
+    for (let i = 0; i < width; i++) sum += Math.exp(p[i]) * (p[i] - q[i]);
+  }
+  return sum / n;
+}
+
+/** @param {Float32Array} logits */
+function logSoftmax(logits) {
+  const values = Float64Array.from(logits);
+  const largest = values.reduce((a, b) => Math.max(a, b));
+  const total = values.reduce((sum, value) => sum + Math.exp(value - largest), 0);
+  return values.map((value) => value - largest - Math.log(total));
+}
+
+/**
  * A whole answer, with what its pieces said.
  * @param {AsyncIterable<import('../../web/lib/messages.js').Piece>} pieces
  */
