@@ -14,12 +14,8 @@ import { Transcript } from './parts/transcript.js';
 const MAX_TOKENS = 1024;
 const TOP_P = 0.9;
 const SMOLLM2 = { name: 'SmolLM2 135M', url: '/models/smollm2-135m.gguf' };
-const TINY = { name: 'Tiny, made for tests', url: 'models/tiny.gguf' };
-const IDEAS = [
-  'Why is the sky blue?',
-  'Write a haiku about a candle.',
-  'Explain a hash table to a child.',
-];
+const TINY = { name: 'wick tiny', url: 'models/tiny.gguf' };
+const IDEAS = ['Why is the sky blue?', 'Tell me a joke.', 'Tell me a story about a fox.'];
 
 /**
  * @template {HTMLElement} T
@@ -262,7 +258,9 @@ async function hasSmolLM2() {
 
 async function start() {
   const wanted = query.get('model');
-  const models = (await hasSmolLM2()) ? [SMOLLM2, TINY] : [TINY];
+  const found = await hasSmolLM2();
+  element('hint', HTMLElement).hidden = found;
+  const models = found ? [SMOLLM2, TINY] : [TINY];
   if (wanted && wanted !== 'tiny') models.unshift({ name: wanted, url: wanted });
   const options = models.map(({ name, url }) => new Option(name, url));
   picker.replaceChildren(...options, new Option('Open a .gguf file …', ''));

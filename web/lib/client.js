@@ -70,6 +70,10 @@ async function makeStopper({ module, memory, stack, engine }) {
   return (request) => exports.wick_engine_cancel(engine, request);
 }
 
+const FREE_ID = 0;
+/** A worker in the middle of a step answers after it; one that hangs is ended all the same. */
+const FREE_MILLISECONDS = 1000;
+
 /**
  * What one request's messages become for who awaits them.
  * @typedef {object} Listener
@@ -205,7 +209,20 @@ export class Model {
 
   /** Ends the workers and gives all memory back. Answers under way fail. */
   async free() {
-    await this.#end('the model was freed');
+    const port = this.#port;
+    if (!port) return;
+    this.#port = null;
+    this.#fail('the model was freed');
+    await new Promise((resolve) => {
+      const timer = setTimeout(resolve, FREE_MILLISECONDS);
+      port.onMessage((message) => {
+        if (message.type !== 'result' || message.id !== FREE_ID) return;
+        clearTimeout(timer);
+        resolve(null);
+      });
+      port.post({ type: 'free', id: FREE_ID });
+    });
+    await port.terminate();
   }
 
   async [Symbol.asyncDispose]() {
@@ -303,17 +320,23 @@ export class Model {
     else listener?.message(message);
   }
 
-  /** @param {string} reason */
-  async #end(reason) {
-    const port = this.#port;
-    if (!port) return;
+  /**
+   * The worker is gone or can't be trusted.
+   * @param {string} reason
+   */
+  #end(reason) {
+    this.#port?.terminate();
     this.#port = null;
+    this.#fail(reason);
+  }
+
+  /** @param {string} reason */
+  #fail(reason) {
     this.#stop = null; // it holds the memory
     this.#reason = reason.replace(/^wick: /, '');
     for (const listener of this.#listeners.values())
       listener.error(new Error(`wick: ${this.#reason}`));
     this.#listeners.clear();
-    await port.terminate();
   }
 }
 

@@ -212,6 +212,11 @@ export class Engine {
     });
   }
 
+  /** Ends its threads; nothing may be called afterwards. */
+  free() {
+    this.#wasm.exports.wick_engine_free(this.pointer);
+  }
+
   /** One bounded piece of work. */
   step() {
     this.#call('wick_engine_step', this.pointer);

@@ -79,6 +79,13 @@ class Host {
       }
       case 'cancel':
         return this.#cancel(id, engine);
+      case 'free': {
+        // Ends the pool's threads by themselves: a browser takes seconds to end sleeping ones.
+        this.#waiting = [];
+        this.#live.clear();
+        engine.free();
+        return this.#post({ type: 'result', id, value: null });
+      }
       case 'tokenize': {
         const value = engine.tokenize(message.prompt, message.special);
         return this.#post({ type: 'result', id, value });

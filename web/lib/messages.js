@@ -118,6 +118,7 @@
  *   null }
  *   | { type: 'generate', id: number, prompt: Prompt, options: RequestOptions & Sampling }
  *   | { type: 'cancel', id: number }
+ *   | { type: 'free', id: number }
  *   | { type: 'tokenize', id: number, prompt: Prompt, special: boolean }
  *   | { type: 'detokenize', id: number, ids: Int32Array }
  *   | { type: 'evaluate', id: number, ids: Int32Array, past: number, firstOutput: number,

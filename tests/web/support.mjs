@@ -1,0 +1,72 @@
+/** What the page's tests share: a browser, servers, and pages that report everything unusual. */
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+import { siteMounts, startServer } from '../../tools/serve.mjs';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+const models = process.env.WICK_MODELS || path.join(root, 'models');
+
+/** Whether the real model is there. */
+export const hasSmolLM2 = existsSync(path.join(models, 'smollm2-135m.gguf'));
+
+/** The site, and the golden data beside it. */
+export function serveSite() {
+  const golden = { prefix: '/golden/', folder: path.join(root, 'tests', 'golden') };
+  return startServer({ mounts: [golden, ...siteMounts] });
+}
+
+/**
+ * The same site without the headers that isolate a page.
+ * @param {string} url
+ */
+export async function serveNotIsolated(url) {
+  const server = createServer(async (request, response) => {
+    const answer = await fetch(new URL(request.url ?? '/', url), { method: request.method });
+    const headers = Object.fromEntries(answer.headers);
+    delete headers['cross-origin-opener-policy'];
+    delete headers['cross-origin-embedder-policy'];
+    response.writeHead(answer.status, headers);
+    response.end(Buffer.from(await answer.arrayBuffer()));
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(null)));
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  return { url: `http://127.0.0.1:${port}/`, close: () => server.close() };
+}
+
+export const launch = () =>
+  chromium.launch({
+    executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
+    args: [
+      '--no-sandbox',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--disable-quic',
+      '--no-first-run',
+    ],
+  });
+
+/**
+ * A page, and the list of what it complained about: errors, warnings, policy violations.
+ * @param {import('playwright-core').Browser} browser
+ * @param {import('playwright-core').BrowserContextOptions} [options]
+ */
+export async function openPage(browser, options = {}) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  /** @type {string[]} */
+  const complaints = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  await page.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', (event) => {
+      console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`);
+    });
+  });
+  return { page, complaints, close: () => context.close() };
+}
