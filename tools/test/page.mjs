@@ -19,6 +19,12 @@ const flags = [
 const timeoutSeconds = 600;
 const origin = 'http://localhost';
 
+/** @param {string} name */
+const script = (name) => ({
+  contentType: 'text/javascript',
+  body: readFileSync(inRoot('tools', 'test', name)),
+});
+
 /**
  * @param {string} executablePath
  * @param {string} program
@@ -33,12 +39,10 @@ export async function runInPage(executablePath, program, args) {
     const files = {
       '/': {
         contentType: 'text/html',
-        body: '<!doctype html><script type="module" src="/wasi.js"></script>',
+        body: '<!doctype html><script type="module" src="/wasi-page.js"></script>',
       },
-      '/wasi.js': {
-        contentType: 'text/javascript',
-        body: readFileSync(inRoot('tools', 'test', 'wasi-page.js')),
-      },
+      '/wasi-page.js': script('wasi-page.js'),
+      '/wasi.js': script('wasi.js'),
       '/program.wasm': { contentType: 'application/wasm', body: readFileSync(program) },
     };
     await page.route(`${origin}/**`, async (route) => {

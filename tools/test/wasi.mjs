@@ -1,10 +1,18 @@
 // Runs a stand-alone WebAssembly program: node tools/test/wasi.mjs PROGRAM.wasm [ARGUMENT ...]
-import { readFileSync } from 'node:fs';
-import { WASI } from 'node:wasi';
+import { readFileSync, writeSync } from 'node:fs';
+import { runProgram } from './wasi.js';
 
-const wasi = new WASI({ version: 'preview1', args: ['program', ...process.argv.slice(3)] });
+/** @param {boolean} ofProcessor */
+function milliseconds(ofProcessor) {
+  if (!ofProcessor) return performance.now();
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+/** @param {Uint8Array} bytes */
+function write(bytes) {
+  for (let n = 0; n < bytes.length;) n += writeSync(1, bytes, n);
+}
+
 const module = await WebAssembly.compile(readFileSync(process.argv[2]));
-const imports = /** @type {any} */ (wasi.getImportObject());
-// What Emscripten adds to WASI.
-imports.env = { emscripten_notify_memory_growth: () => {} };
-process.exitCode = Number(wasi.start(await WebAssembly.instantiate(module, imports)));
+process.exitCode = await runProgram(module, process.argv.slice(3), { write, milliseconds });
