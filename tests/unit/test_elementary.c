@@ -7,6 +7,9 @@
 #include "core/elementary.h"
 #include "tap.h"
 
+/* Quad long double is done in software, and then perhaps in an emulator: fewer values will do. */
+enum { SHARE = LDBL_MANT_DIG > 64 ? 20 : 1, N_VALUES = 1000000 / SHARE, STRIDE = 1021 * SHARE };
+
 static const long double pi = 3.14159265358979323846264338327950288L;
 
 static float float_from_bits(uint32_t bits) {
@@ -58,7 +61,7 @@ static void test_expf(tap *t) {
   long double worst = 0;
   float at = 0;
   uint64_t n_rounded_wrongly = 0, n = 0;
-  for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 1021) {
+  for (uint64_t bits = 0; bits <= UINT32_MAX; bits += STRIDE) {
     float x = float_from_bits((uint32_t)bits);
     long double truth = expl(x), error = float_ulps(wick_expf(x), truth);
     if (error > worst) {
@@ -70,7 +73,7 @@ static void test_expf(tap *t) {
   }
   printf("# expf: worst %.4Lf ulp at %a; %llu of %llu not the nearest\n", worst, (double)at,
          (unsigned long long)n_rounded_wrongly, (unsigned long long)n);
-  CHECK(t, worst <= 0.51L, "expf within 0.51 ulp over all floats in steps of 1021");
+  CHECK(t, worst <= 0.51L, "expf within 0.51 ulp over all floats in equal steps");
   int good = 1; /* every float around the ends of the range */
   for (int i = -3000; i <= 3000; i++) {
     float high = float_from_bits(0x42b17218u + (uint32_t)i);
@@ -87,7 +90,7 @@ static void test_expf(tap *t) {
 static void test_exp(tap *t) {
   uint64_t state = 1;
   long double worst = 0;
-  for (int i = 0; i < 1000000; i++) {
+  for (int i = 0; i < N_VALUES; i++) {
     double x = i % 4 == 0   ? uniform(&state, -1, 1)
                : i % 4 == 1 ? uniform(&state, -746, 710)
                : i % 4 == 2 ? double_from_bits(next_random(&state))
@@ -96,7 +99,7 @@ static void test_exp(tap *t) {
     if (error > worst) worst = error;
   }
   printf("# exp: worst %.4Lf ulp\n", worst);
-  CHECK(t, worst <= 1.0L, "exp within 1 ulp on a million doubles, subnormal results included");
+  CHECK(t, worst <= 1.0L, "exp within 1 ulp on doubles of all sizes, subnormal results included");
   CHECK(t, wick_exp(-(double)INFINITY) == 0 && wick_exp((double)INFINITY) == (double)INFINITY,
         "exp of infinities");
 }
@@ -104,7 +107,7 @@ static void test_exp(tap *t) {
 static void test_log(tap *t) {
   uint64_t state = 2;
   long double worst = 0;
-  for (int i = 0; i < 1000000; i++) {
+  for (int i = 0; i < N_VALUES; i++) {
     uint64_t random = next_random(&state);
     double near = uniform(&state, -1, 1);
     double x = i % 4 == 0   ? 1.25 + 0.75 * near
@@ -115,7 +118,7 @@ static void test_log(tap *t) {
     if (error > worst) worst = error;
   }
   printf("# log: worst %.4Lf ulp\n", worst);
-  CHECK(t, worst <= 1.0L, "log within 1 ulp on a million doubles, subnormals included");
+  CHECK(t, worst <= 1.0L, "log within 1 ulp on doubles of all sizes, subnormals included");
   CHECK(t, wick_log(0.0) == -(double)INFINITY && wick_log(-0.0) == -(double)INFINITY, "log(0)");
   CHECK(t, wick_log(1.0) == 0 && wick_log((double)INFINITY) == (double)INFINITY,
         "log(1), log(infinity)");
@@ -126,7 +129,7 @@ static void test_log(tap *t) {
 static void test_sin_cos(tap *t) {
   uint64_t state = 3;
   long double worst = 0;
-  for (int i = 0; i < 1000000; i++) {
+  for (int i = 0; i < N_VALUES; i++) {
     double x = i % 3 == 0   ? uniform(&state, -1e6, 1e6)
                : i % 3 == 1 ? uniform(&state, -10, 10)
                             : (double)((long double)(i % 600000) * pi / 2); /* near the zeros */
@@ -147,7 +150,7 @@ static void test_sin_cos(tap *t) {
 static void test_pow(tap *t) {
   uint64_t state = 4;
   long double worst = 0;
-  for (int i = 0; i < 1000000; i++) {
+  for (int i = 0; i < N_VALUES; i++) {
     int scale = (int)(next_random(&state) % 2000) - 1000;
     double base = i % 2 ? uniform(&state, 0, 2) : ldexp(uniform(&state, 0.5, 1), scale);
     if (base <= 0) continue;
