@@ -1,16 +1,21 @@
 /**
- * The subcommands of `npx wick`, but for ppl.
+ * The subcommands of `npx wick`.
  *
- * @import { Values } from './cli.js'
+ * @import { Values } from './arguments.js'
  * @import { ChatMessage } from '../web/lib/messages.js'
  */
 
-import { writeFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
-import { generateOptions, idList, loadFor, readInput } from './options.js';
+import { UsageError } from './arguments.js';
+import { idsOf, loadFor, readBytes, readText, samplingOf } from './options.js';
+import { ppl } from './ppl.js';
+
+const INTERRUPTED = 130; // what shells give a command that SIGINT ended
+const CHUNK = 64; // positions whose logits are in memory at once with --all
 
 /**
- * @param {string} text
+ * @param {string | Uint8Array} text
  * @returns {Promise<void>} Resolved when standard output has taken it.
  */
 function print(text) {
@@ -18,50 +23,58 @@ function print(text) {
 }
 
 /** @param {string} source @param {Values} values */
-export async function run(source, values) {
-  const { prompt } = values;
-  if (prompt === undefined) throw new Error('run: expected -p TEXT, found none');
-  const options = generateOptions(values);
+async function run(source, values) {
+  if (values.p === undefined) throw new UsageError('run: expected -p TEXT, found no prompt');
+  if (values.raw && values.system !== undefined)
+    throw new UsageError('run: --system: expected no --raw beside it');
+  const options = { ...samplingOf(values), raw: values.raw };
+  const text = await readText(values.p);
   const model = await loadFor(source, values);
   const controller = new AbortController();
   process.once('SIGINT', () => controller.abort());
   const { signal } = controller;
   try {
-    for await (const { text } of model.generate(prompt, { ...options, signal })) await print(text);
+    const prompt = values.raw ? text : [...systemOf(values), user(text)];
+    for await (const piece of model.generate(prompt, { ...options, signal }))
+      await print(piece.text);
   } catch (error) {
     if (!signal.aborted) throw error;
-    process.exitCode = 130;
-  } finally {
-    await model.free();
+    process.exitCode = INTERRUPTED;
   }
   if (process.stdout.isTTY) await print('\n');
+  await model.free();
 }
 
+/** @param {string} content @returns {ChatMessage} */
+const user = (content) => ({ role: 'user', content });
+
+/** @param {Values} values @returns {ChatMessage[]} */
+const systemOf = ({ system }) =>
+  system === undefined ? [] : [{ role: 'system', content: system }];
+
 /** @param {string} source @param {Values} values */
-export async function chat(source, values) {
-  const options = generateOptions(values);
+async function chat(source, values) {
+  const options = samplingOf(values);
   const model = await loadFor(source, values);
   const lines = createInterface({ input: process.stdin, output: process.stdout, prompt: '> ' });
-  /** @type {ChatMessage[]} */
-  const messages = [];
-  if (values.system !== undefined) messages.push({ role: 'system', content: values.system });
+  const messages = systemOf(values);
   /** @type {AbortController | null} */
   let answering = null;
   lines.on('SIGINT', () => (answering ? answering.abort() : lines.close()));
   lines.prompt();
   for await (const line of lines) {
     if (line.trim()) {
-      messages.push({ role: 'user', content: line });
+      messages.push(user(line));
       answering = new AbortController();
+      const { signal } = answering;
       let answer = '';
       try {
-        const { signal } = answering;
         for await (const { text } of model.generate(messages, { ...options, signal })) {
           answer += text;
           await print(text);
         }
       } catch (error) {
-        if (!answering.signal.aborted) throw error;
+        if (!signal.aborted) throw error;
       }
       answering = null;
       messages.push({ role: 'assistant', content: answer });
@@ -73,48 +86,91 @@ export async function chat(source, values) {
 }
 
 /** @param {string} source @param {Values} values */
-export async function tokenize(source, values) {
-  const text = (await readInput()).toString('utf8');
+async function tokenize(source, values) {
   const model = await loadFor(source, values);
+  const text = (await readBytes('-')).toString('utf8');
   const ids = await model.tokenize(text, { special: !values['no-special'] });
-  await print(`[${ids.join(', ')}]\n`);
+  await print(`[${ids.join(',')}]\n`);
   await model.free();
 }
 
 /** @param {string} source @param {Values} values */
-export async function detokenize(source, values) {
-  const text = (await readInput()).toString('utf8');
+async function detokenize(source, values) {
+  const model = await loadFor(source, values);
+  const ids = parseIds((await readBytes('-')).toString('utf8'), model.info.model.nVocab);
+  await print(await model.detokenizeBytes(ids));
+  await model.free();
+}
+
+/**
+ * @param {string} json
+ * @param {number} nVocab
+ * @returns {number[]}
+ */
+function parseIds(json, nVocab) {
   let ids;
   try {
-    ids = JSON.parse(text);
+    ids = JSON.parse(json);
   } catch {
-    ids = null;
+    throw new Error('stdin: expected JSON, found something else');
   }
-  if (!Array.isArray(ids) || !ids.every(Number.isInteger))
-    throw new Error('stdin: expected a JSON array of token ids, found something else');
-  const model = await loadFor(source, values);
-  const bytes = await model.detokenizeBytes(ids);
-  await new Promise((resolve) => process.stdout.write(bytes, resolve));
-  await model.free();
+  if (!Array.isArray(ids)) throw new Error('stdin: expected a JSON array of token ids');
+  const odd = ids.findIndex((id) => !(Number.isInteger(id) && id >= 0 && id < nVocab));
+  if (odd < 0) return ids;
+  throw new Error(
+    `stdin: expected whole token ids from 0 to ${nVocab - 1}, found another value at [${odd}]`,
+  );
 }
 
 /** @param {string} source @param {Values} values */
-export async function logits(source, values) {
-  if (values.ids === undefined) throw new Error('logits: expected --ids 1,2,3, found none');
-  if (!values.out && !values.hidden) throw new Error('logits: expected --out F or --hidden F');
-  const ids = idList(values.ids);
+async function logits(source, values) {
+  if ((values.ids === undefined) === (values.p === undefined))
+    throw new UsageError('logits: expected either --ids or -p');
+  if (values.out === undefined)
+    throw new UsageError('logits: expected --out F, found no file to write');
+  const given = values.ids === undefined ? null : idsOf(values.ids);
+  const text = given ? '' : await readText(values.p);
   const model = await loadFor(source, values);
-  const firstOutput = values.all ? 0 : ids.length - 1;
-  const hidden = values.hidden !== undefined;
-  const evaluation = await model.evaluate(ids, { firstOutput, hidden });
-  if (values.out) await writeFile(values.out, evaluation.logits);
-  if (values.hidden && evaluation.hidden) await writeFile(values.hidden, evaluation.hidden);
+  const ids = given ?? [...(await model.tokenize(text))];
+  const file = await openOutput(values.out);
+  // Hidden states are laid out layer by layer over all tokens, so they come at once.
+  const chunk = values.hidden === undefined && values.all ? CHUNK : ids.length || 1;
+  for (let at = 0; at < ids.length || at === 0; at += chunk) {
+    const part = ids.slice(at, at + chunk);
+    const firstOutput = values.all ? 0 : part.length - 1;
+    const hidden = values.hidden !== undefined;
+    const found = await model.evaluate(part, { past: at, firstOutput, hidden });
+    await file.write(asBytes(found.logits));
+    if (!found.hidden) continue;
+    const hiddenFile = await openOutput(values.hidden);
+    await hiddenFile.write(asBytes(found.hidden));
+    await hiddenFile.close();
+  }
+  await file.close();
   await model.free();
 }
 
+/** @param {Float32Array} values */
+const asBytes = (values) => new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+
+/**
+ * @param {string} path
+ * @returns {Promise<{ write: (bytes: Uint8Array) => Promise<unknown>, close: () => unknown }>}
+ */
+async function openOutput(path) {
+  if (path === '-') return { write: print, close: () => {} };
+  const file = await open(path, 'w').catch((error) => {
+    throw new Error(`${path}: expected a file to write, found ${error.code}`);
+  });
+  return { write: (bytes) => file.writeFile(bytes), close: () => file.close() };
+}
+
 /** @param {string} source @param {Values} values */
-export async function info(source, values) {
+async function info(source, values) {
   const model = await loadFor(source, values);
   await print(`${JSON.stringify(model.info, null, 2)}\n`);
   await model.free();
 }
+
+/** @type {Record<string, (source: string, values: Values) => Promise<void>>} */
+export const COMMANDS = { run, chat, tokenize, detokenize, logits, ppl, info };

@@ -4,10 +4,10 @@
  * @import { Part } from '../web/lib/messages.js'
  */
 
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { inOrder } from '../web/lib/sources.js';
+import { INDEX, inOrder, shardsOf } from '../web/lib/sources.js';
 
 /**
  * @param {string} name
@@ -15,11 +15,26 @@ import { inOrder } from '../web/lib/sources.js';
  */
 export async function pathParts(name) {
   const { file, stats } = await find(name.startsWith('file:') ? fileURLToPath(name) : name);
-  if (stats.isDirectory()) return inOrder(await filesOf(file));
+  if (stats.isDirectory()) return folderParts(file);
   const part = { name: path.basename(file), path: file };
-  if (!file.endsWith('.safetensors')) return [part];
+  if (/\.gguf$/i.test(file)) return [part];
+  if (!/\.safetensors$/i.test(file))
+    throw new Error(`wick: ${file}: expected a .gguf or .safetensors file or a folder`);
   const beside = await filesOf(path.dirname(file));
-  return inOrder([...beside.filter((other) => !other.name.endsWith('.safetensors')), part]);
+  return inOrder([...beside.filter((other) => !other.name.endsWith('.safetensors')), part], file);
+}
+
+/** Where an index names the weights, those, else all. @param {string} folder */
+async function folderParts(folder) {
+  const files = await filesOf(folder);
+  const index = files.find(({ name }) => name === INDEX)?.path;
+  if (!index) return inOrder(files, folder);
+  const shards = shardsOf(await readFile(index, 'utf8'), index);
+  const others = files.filter(({ name }) => !name.endsWith('.safetensors'));
+  return inOrder(
+    [...others, ...shards.map((shard) => ({ name: shard, path: path.join(folder, shard) }))],
+    folder,
+  );
 }
 
 /** @param {string} name */

@@ -101,5 +101,5 @@ test('the files of a folder go in the order that the engine reads', async () => 
     parts.map(({ name }) => name),
     ['config.json', 'tokenizer.json', 'model-1.safetensors', 'model-2.safetensors'],
   );
-  await assert.rejects(partsOf(files.slice(0, 3), ''), /expected a file config.json/);
+  await assert.rejects(partsOf(files.slice(0, 3), ''), /the files: expected a file config.json/);
 });

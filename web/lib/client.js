@@ -199,7 +199,7 @@ export class Model {
    * @param {ArrayLike<number>} targets
    * @param {{ past?: number, base?: Float32Array, keep?: boolean }} [options] keep: return the
    *   logits, [targets][nVocab].
-   * @returns {Promise<{ score: Score, logits: Float32Array | null }>}
+   * @returns {Promise<{ scores: Score[], logits: Float32Array | null }>}
    */
   score(ids, targets, { past = 0, base, keep = false } = {}) {
     const lists = { ids: Int32Array.from(ids), targets: Int32Array.from(targets) };

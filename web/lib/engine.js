@@ -7,6 +7,8 @@
  * @import { Wasm } from './wasm.js'
  */
 
+import { writeRequest } from './request.js';
+
 const STATUS_FULL = 6; // WICK_ERROR_FULL
 const CACHE_TYPES = ['f16', 'f32', 'int8'];
 const EVENT_TYPES = /** @type {const} */ (['prompt', 'token', 'done']);
@@ -181,31 +183,8 @@ export class Engine {
    * @returns {number} The request's id.
    */
   submit(ids, options) {
-    const stops = [options.stop ?? []].flat();
     return this.#wasm.scope((take) => {
-      const stop = take.ids(stops.map((text) => take.string(text)));
-      const request = take.struct('wick_request', {
-        ids: take.ids(ids),
-        n_ids: ids.length,
-        max_tokens: options.maxTokens ?? 0,
-        stop,
-        n_stop: stops.length,
-        n_logprobs: options.logprobs ?? -1,
-        ignore_end: options.ignoreEnd ?? false,
-      });
-      const sampling = this.#wasm.read(request, 'wick_request').sampling;
-      this.#wasm.exports.wick_sampling_default(sampling);
-      this.#wasm.write(sampling, 'wick_sampling', samplingFields(options));
-      const bias = Object.entries(options.logitBias ?? {});
-      if (bias.length) {
-        const size = this.#wasm.sizeOf('wick_logit_bias');
-        const array = take.struct('wick_logit_bias', {}, bias.length);
-        bias.forEach(([id, value], i) =>
-          this.#wasm.write(array + i * size, 'wick_logit_bias', { id: Number(id), bias: value }),
-        );
-        const fields = { logit_bias: array, n_logit_bias: bias.length };
-        this.#wasm.write(sampling, 'wick_sampling', fields);
-      }
+      const request = writeRequest(this.#wasm, take, ids, options);
       const out = take.bytes(4);
       this.#call('wick_engine_submit', this.pointer, request, out);
       return this.#wasm.pointerAt(out);
@@ -282,54 +261,69 @@ export class Engine {
       const input = take.ids(ids);
       const counts = [ids.length, past, firstOutput];
       this.#call('wick_engine_evaluate', this.pointer, input, ...counts, logits, states);
-      const { buffer } = this.#wasm.memory;
       return {
-        logits: new Float32Array(buffer, logits, nLogits).slice(),
-        hidden: nHidden ? new Float32Array(buffer, states, nHidden).slice() : null,
+        logits: this.#wasm.floats(logits, nLogits).slice(),
+        hidden: nHidden ? this.#wasm.floats(states, nHidden).slice() : null,
       };
     });
   }
 
   /**
-   * Evaluates ids and scores the last of them: logits at position i against targets, which belong
-   * to the last targets.length positions.
+   * Evaluates ids and scores the last of them: the logits of the last targets.length positions
+   * against the tokens that really follow.
    * @param {Int32Array} ids
    * @param {number} past
    * @param {Int32Array} targets
    * @param {Float32Array | null} base Another model's logits for the scored positions.
    * @param {boolean} keep Return the logits too.
-   * @returns {{ score: Score, logits: Float32Array | null }}
+   * @returns {{ scores: Score[], logits: Float32Array | null }}
    */
   score(ids, past, targets, base, keep) {
     const { nVocab } = this.info;
     const first = ids.length - targets.length;
     const kept = keep ? new Float32Array(targets.length * nVocab) : null;
+    /** @type {Score[]} */
+    const scores = [];
     return this.#wasm.scope((take) => {
-      const score = take.struct('wick_score');
       const baseRow = base ? take.bytes(4 * nVocab) : 0;
       const logits = take.bytes(4 * nVocab * SCORE_CHUNK);
       const input = take.ids(ids);
-      for (let at = 0; at < ids.length;) {
-        const end = Math.min(ids.length, at < first ? first : at + SCORE_CHUNK);
+      for (let at = 0, end; at < ids.length; at = end) {
+        end = Math.min(ids.length, at < first ? first : at + SCORE_CHUNK);
+        const n = end - at;
         const out = at < first ? 0 : logits;
-        const counts = [end - at, past + at, out ? 0 : end - at];
+        const counts = [n, past + at, out ? 0 : n];
         this.#call('wick_engine_evaluate', this.pointer, input + 4 * at, ...counts, out, 0);
-        for (let i = 0; out && i < end - at; i++) {
-          const row = at - first + i;
+        for (let i = 0; out && i < n; i++) {
+          const row = scores.length;
           const pointer = logits + 4 * nVocab * i;
-          const copy = new Float32Array(this.#wasm.memory.buffer, pointer, nVocab);
-          kept?.set(copy, row * nVocab);
+          kept?.set(this.#wasm.floats(pointer, nVocab), row * nVocab);
           if (base)
-            new Float32Array(this.#wasm.memory.buffer, baseRow, nVocab).set(
-              base.subarray(row * nVocab, (row + 1) * nVocab),
-            );
-          this.#wasm.exports.wick_score_add(score, pointer, baseRow, nVocab, targets[row]);
+            this.#wasm.floats(baseRow, nVocab).set(base.subarray(row * nVocab, (row + 1) * nVocab));
+          scores.push(this.#scoreOne(pointer, baseRow, targets[row]));
         }
-        at = end;
       }
-      const sums = this.#wasm.read(score, 'wick_score');
-      const { n, nll, kl, kl_squared: klSquared, n_same_top: nSameTop, base_nll: baseNll } = sums;
-      return { score: { n, nll, kl, klSquared, nSameTop, baseNll }, logits: kept };
+      return { scores, logits: kept };
+    });
+  }
+
+  /**
+   * @param {number} logits
+   * @param {number} base
+   * @param {number} target
+   * @returns {Score}
+   */
+  #scoreOne(logits, base, target) {
+    return this.#wasm.scope((take) => {
+      const score = take.struct('wick_score');
+      this.#wasm.exports.wick_score_add(score, logits, base, this.info.nVocab, target);
+      const {
+        nll,
+        kl,
+        n_same_top: nSameTop,
+        base_nll: baseNll,
+      } = this.#wasm.read(score, 'wick_score');
+      return { nll, kl, nSameTop, baseNll };
     });
   }
 }
@@ -360,22 +354,4 @@ function cacheType({ cache, exact }) {
   const type = CACHE_TYPES.indexOf(cache ?? (exact ? 'f32' : 'f16'));
   if (type < 0) throw new Error(`wick: expected cache f16, f32 or int8, found ${cache}`);
   return type;
-}
-
-/** @param {Sampling} options */
-function samplingFields(options) {
-  const values = {
-    temperature: options.temperature,
-    top_k: options.topK,
-    top_p: options.topP,
-    min_p: options.minP,
-    typical_p: options.typicalP,
-    repetition_penalty: options.repetitionPenalty,
-    frequency_penalty: options.frequencyPenalty,
-    presence_penalty: options.presencePenalty,
-    penalty_window: options.penaltyWindow,
-    seed: options.seed === undefined ? undefined : BigInt.asUintN(64, BigInt(options.seed)),
-  };
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  return /** @type {Record<string, number | bigint>} */ (Object.fromEntries(given));
 }

@@ -106,10 +106,8 @@ static const wick_web_field fields[] = {
     FIELD(wick_event, finish),
 
     STRUCT(wick_score),
-    FIELD(wick_score, n),
     FIELD(wick_score, nll),
     FIELD(wick_score, kl),
-    FIELD(wick_score, kl_squared),
     FIELD(wick_score, n_same_top),
     FIELD(wick_score, base_nll),
 

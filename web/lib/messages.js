@@ -95,12 +95,10 @@
  * @property {number} [logprob]
  * @property {Logprob[]} [alternatives] Best first.
  *
- * @typedef {object} Score Sums over the scored positions, natural logarithms.
- * @property {number} n
- * @property {number} nll
- * @property {number} kl
- * @property {number} klSquared
- * @property {number} nSameTop
+ * @typedef {object} Score Of one position, natural logarithms.
+ * @property {number} nll Of the token that really follows.
+ * @property {number} kl Divergence from the base's distribution; 0 without a base.
+ * @property {number} nSameTop 1 when the base has the same largest logit.
  * @property {number} baseNll
  *
  * @typedef {object} Evaluation

@@ -6,6 +6,9 @@
  * @typedef {string | URL | Blob | ArrayBuffer | ArrayBufferView | Iterable<File>} Source
  */
 
+/** Names the shards of weights in several files. */
+export const INDEX = 'model.safetensors.index.json';
+
 const FOLDER_FILES = [
   { name: 'config.json' },
   { name: 'tokenizer.json' },
@@ -23,15 +26,16 @@ export async function partsOf(source, base) {
   if (source instanceof Blob) return [blobPart(source)];
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source))
     return [blobPart(new Blob([/** @type {BlobPart} */ (source)]))];
-  if (source && Symbol.iterator in source) return inOrder([...source].map(blobPart));
+  if (source && Symbol.iterator in source) return inOrder([...source].map(blobPart), 'the files');
   throw new Error('wick: expected an address, a file or bytes of a model, found something else');
 }
 
 /**
  * Files that lie together, in the engine's order; others are left out.
  * @param {Part[]} parts
+ * @param {string} where For messages.
  */
-export function inOrder(parts) {
+export function inOrder(parts, where) {
   if (parts.length === 1) return parts;
   const named = new Map(parts.map((part) => [part.name, part]));
   /** @type {Part[]} */
@@ -39,10 +43,12 @@ export function inOrder(parts) {
   for (const { name, optional } of FOLDER_FILES) {
     const part = named.get(name);
     if (part) ordered.push(part);
-    else if (!optional) throw new Error(`wick: expected a file ${name} beside the weights`);
+    else if (!optional)
+      throw new Error(`wick: ${where}: expected a file ${name} in it, found none`);
   }
   const weights = parts.filter(({ name }) => name.endsWith('.safetensors'));
-  if (!weights.length) throw new Error('wick: expected a .safetensors file among the files');
+  if (!weights.length)
+    throw new Error(`wick: ${where}: expected a .safetensors file in it, found none`);
   return [...ordered, ...weights.sort((a, b) => (a.name < b.name ? -1 : 1))];
 }
 
@@ -63,12 +69,29 @@ async function urlParts(url) {
  * @param {URL} folder
  */
 async function shardNames(folder) {
-  const response = await fetch(new URL('model.safetensors.index.json', folder));
+  const response = await fetch(new URL(INDEX, folder));
   if (!response.ok) return ['model.safetensors'];
-  const index = await response.json().catch(() => null);
-  const names = Object.values(index?.weight_map ?? {});
-  if (!names.length) return ['model.safetensors'];
-  return [...new Set(names.map(String))].sort();
+  return shardsOf(await response.text(), INDEX);
+}
+
+/**
+ * The files that an index of shards names: of its own folder, each once.
+ * @param {string} json
+ * @param {string} source For messages.
+ */
+export function shardsOf(json, source) {
+  let map;
+  try {
+    map = JSON.parse(json).weight_map;
+  } catch {
+    map = null;
+  }
+  const names = map && !Array.isArray(map) ? [...new Set(Object.values(map).map(String))] : [];
+  if (!names.length) throw new Error(`wick: ${source}: expected a weight_map, found none`);
+  const odd = names.find((name) => !/^[^\\/]+\.safetensors$/.test(name));
+  if (odd !== undefined)
+    throw new Error(`wick: ${source}: expected names of .safetensors files, found ${odd}`);
+  return names.sort();
 }
 
 /**

@@ -114,6 +114,15 @@ export class Wasm {
   }
 
   /**
+   * @param {number} pointer
+   * @param {number} n
+   * @returns {Float32Array} A view: valid until memory grows.
+   */
+  floats(pointer, n) {
+    return new Float32Array(this.memory.buffer, pointer, n);
+  }
+
+  /**
    * @param {number} pointer Of n UTF-8 bytes, or of a terminated string.
    * @param {number} [n]
    */
@@ -215,7 +224,7 @@ export class Wasm {
 }
 
 /** Memory for the arguments of one call. */
-class Scope {
+export class Scope {
   /** @type {number[]} */
   #taken = [];
   #wasm;
@@ -257,13 +266,6 @@ class Scope {
     return pointer;
   }
 
-  /** @param {Float32Array} values */
-  floats(values) {
-    const pointer = this.bytes(4 * values.length);
-    new Float32Array(this.#wasm.memory.buffer, pointer, values.length).set(values);
-    return pointer;
-  }
-
   /**
    * @param {string} type
    * @param {Record<string, number | bigint | boolean>} [values]
@@ -271,7 +273,7 @@ class Scope {
    */
   struct(type, values = {}, count = 1) {
     const pointer = this.bytes(this.#wasm.sizeOf(type) * count);
-    this.#wasm.write(pointer, type, values);
+    if (count) this.#wasm.write(pointer, type, values);
     return pointer;
   }
 
