@@ -147,8 +147,12 @@ void wick_kv_store_value(wick_kv_cache *cache, const wick_kernels *kernels,
   uint8_t *data = head_data(cache, sequence, layer, head, position / WICK_KV_BLOCK);
   size_t first = WICK_KV_BLOCK * n + at * n;
   switch (cache->type) {
-  case WICK_CACHE_F32: memcpy((float *)data + first, v, n * sizeof *v); break;
-  case WICK_CACHE_F16: kernels->f32_to_f16((uint16_t *)data + first, v, n); break;
+  case WICK_CACHE_F32:
+    memcpy((float *)data + first, v, n * sizeof *v);
+    break;
+  case WICK_CACHE_F16:
+    kernels->f32_to_f16((uint16_t *)data + first, v, n);
+    break;
   case WICK_CACHE_INT8: {
     float *scales = (float *)(data + 2 * WICK_KV_BLOCK * n);
     scales[WICK_KV_BLOCK + at] = store_int8((int8_t *)data + first, 1, v, n);

@@ -55,8 +55,8 @@ void wick_kv_store_value(wick_kv_cache *cache, const wick_kernels *kernels,
                          const wick_kv_sequence *sequence, int layer, int head, int position,
                          const float *v);
 
-/* The keys [head_dim][32] (values [32][head_dim]) of block number index of a sequence as float32, in
- * scratch (32 * head_dim floats) or in the cache itself. */
+/* The keys [head_dim][32] (values [32][head_dim]) of block number index of a sequence as float32,
+ * in scratch (32 * head_dim floats) or in the cache itself. */
 const float *wick_kv_load_keys(const wick_kv_cache *cache, const wick_kernels *kernels,
                                const wick_kv_sequence *sequence, int layer, int head, int index,
                                float *scratch);
