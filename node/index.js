@@ -6,11 +6,12 @@
  *   console.log((await model.chat('Why is the sky blue?')).text);
  *   await model.free();
  *
- * @import { LoadOptions, Model } from '../web/lib/client.js'
+ * @import { Model } from '../web/lib/client.js'
+ * @import { LoadOptions } from '../web/lib/load.js'
  * @import { Source } from '../web/lib/sources.js'
  */
 
-import { loadParts } from '../web/lib/client.js';
+import { loadParts } from '../web/lib/load.js';
 import { partsOf } from '../web/lib/sources.js';
 import { pathParts } from './paths.js';
 import { platform } from './platform.js';

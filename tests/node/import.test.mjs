@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { platform } from '../../node/platform.js';
 import { chooseBuild, hasRelaxedSimd, hasSimd, hasThreads } from '../../web/lib/probe.js';
-import { root } from './support.mjs';
+import { root, tiny } from './support.mjs';
 
 for (const entry of ['web/lib/index.js', 'node/index.js']) {
   test(`importing ${entry} touches nothing`, () => {
@@ -23,6 +23,17 @@ for (const entry of ['web/lib/index.js', 'node/index.js']) {
     assert.equal(result.status, 0, result.stderr);
   });
 }
+
+test('a program that forgets to free its model still ends', () => {
+  const program = `
+    const { load } = await import(${JSON.stringify(`${root}node/index.js`)});
+    const model = await load(${JSON.stringify(tiny)}, { threads: 2 });
+    console.log((await model.chat('Hello!')).text.length > 0);`;
+  const args = ['--input-type=module', '-e', program];
+  const result = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 60_000 });
+  assert.equal(result.stdout, 'true\n', result.stderr);
+  assert.equal(result.status, 0);
+});
 
 test('the shim with its largest build is within its size', () => {
   const lib = `${root}web/lib/`;

@@ -37,6 +37,13 @@ function inPage(body, argument) {
   return opened.page.evaluate(`(${program})(${JSON.stringify(argument)})`);
 }
 
+/** A browser takes its time to end workers, but ends them. */
+async function noWorkers() {
+  const { page } = opened;
+  for (let i = 0; page.workers().length && i < 200; i++) await page.waitForTimeout(50);
+  assert.equal(page.workers().length, 0);
+}
+
 for (const build of ['st', 'mt', 'st-relaxed', 'mt-relaxed']) {
   test(`build ${build}: logits are those of transformers`, async () => {
     for (const { name, model, ids, positions, logits, n_vocab, tolerance } of readJson(
@@ -130,8 +137,7 @@ test('several models and rounds keep no worker', async () => {
     return texts;
   }, 3);
   assert.equal(new Set(texts).size, 1);
-  for (let i = 0; opened.page.workers().length && i < 50; i++) await opened.page.waitForTimeout(20);
-  assert.equal(opened.page.workers().length, 0);
+  await noWorkers();
 });
 
 test('a failed load names the address and leaves no worker', async () => {
@@ -152,8 +158,7 @@ test('a failed load names the address and leaves no worker', async () => {
   assert.match(messages[0], /nowhere\.gguf: expected status 200, found 404/);
   assert.match(messages[1], /index\.html: expected a model file, found a web page/);
   assert.match(messages[2], /expected status 200, found 404/);
-  for (let i = 0; opened.page.workers().length && i < 50; i++) await opened.page.waitForTimeout(20);
-  assert.equal(opened.page.workers().length, 0);
+  await noWorkers();
 });
 
 test('nothing broke the policy', () => {

@@ -2,19 +2,11 @@
  * The caller's side: a loaded model as an object. It sends typed messages to the worker that owns
  * the engine and hands out what comes back, the same in browsers and Node.
  *
- * @import { ChatMessage, EngineSettings, Evaluation, FromWorker, Info, Part, Piece, Platform, Port,
- *   Progress, Prompt, RequestOptions, Sampling, Score, Stopper, ToWorker } from './messages.js'
+ * @import { ChatMessage, Evaluation, FromWorker, Info, Piece, Port, Prompt, RequestOptions,
+ *   Sampling, Score, ToWorker } from './messages.js'
  */
 
-import { instantiate } from './wasm.js';
-
 /**
- * @typedef {EngineSettings & {
- *   signal?: AbortSignal,
- *   onProgress?: (progress: Progress) => void,
- *   wasm?: WebAssembly.Module,
- * }} LoadOptions wasm: a module of the build that `build` names, where hosts compile none.
- *
  * @typedef {RequestOptions & Sampling & { signal?: AbortSignal }} GenerateOptions
  *
  * @typedef {object} Answer
@@ -24,51 +16,6 @@ import { instantiate } from './wasm.js';
  * @property {number} nPrompt
  * @property {number} nReused Tokens of the prompt that the cache still had.
  */
-
-/**
- * @param {Platform} platform
- * @param {Part[]} parts
- * @param {LoadOptions} options
- * @returns {Promise<Model>}
- */
-export function loadParts(platform, parts, { signal, onProgress, wasm, ...settings }) {
-  signal?.throwIfAborted();
-  const port = platform.spawn('engine');
-  return new Promise((resolve, reject) => {
-    const stop = () => end(signal?.reason);
-    /** @param {unknown} error */
-    const end = (error) => {
-      signal?.removeEventListener('abort', stop);
-      port.terminate();
-      reject(error);
-    };
-    signal?.addEventListener('abort', stop);
-    port.onError(end);
-    port.onMessage(async (/** @type {FromWorker} */ message) => {
-      if (message.type === 'progress') onProgress?.(message.progress);
-      else if (message.type === 'failed') end(new Error(message.message));
-      else if (message.type === 'loaded') {
-        const stopper = message.stopper && (await makeStopper(message.stopper));
-        if (signal?.aborted) return;
-        signal?.removeEventListener('abort', stop);
-        const { fileBytes } = message.info;
-        onProgress?.({ phase: 'ready', loaded: fileBytes, total: fileBytes, file: '' });
-        resolve(new Model(port, message.info, stopper));
-      }
-    });
-    port.post({ type: 'load', parts, settings, wasm: wasm ?? null });
-  });
-}
-
-/**
- * On shared memory a cancel need not wait for the worker to look at its messages.
- * @param {Stopper} stopper
- * @returns {Promise<(request: number) => void>}
- */
-async function makeStopper({ module, memory, stack, engine }) {
-  const exports = await instantiate(module, memory, stack);
-  return (request) => exports.wick_engine_cancel(engine, request);
-}
 
 const FREE_ID = 0;
 /** A worker in the middle of a step answers after it; one that hangs is ended all the same. */
@@ -85,6 +32,7 @@ const FREE_MILLISECONDS = 1000;
 export class Model {
   /** @type {Port | null} */
   #port;
+  #threads;
   #stop;
   /** @type {Map<number, Listener>} */
   #listeners = new Map();
@@ -93,11 +41,13 @@ export class Model {
 
   /**
    * @param {Port} port
+   * @param {Port[]} threads The pool's, for freeing.
    * @param {Info} info
    * @param {((request: number) => void) | null} stop
    */
-  constructor(port, info, stop) {
+  constructor(port, threads, info, stop) {
     this.#port = port;
+    this.#threads = threads;
     this.#stop = stop;
     /** What was loaded, how it runs, and why. */
     this.info = info;
@@ -211,7 +161,6 @@ export class Model {
   async free() {
     const port = this.#port;
     if (!port) return;
-    this.#port = null;
     this.#fail('the model was freed');
     await new Promise((resolve) => {
       const timer = setTimeout(resolve, FREE_MILLISECONDS);
@@ -220,9 +169,10 @@ export class Model {
         clearTimeout(timer);
         resolve(null);
       });
+      port.hold?.(true);
       port.post({ type: 'free', id: FREE_ID });
     });
-    await port.terminate();
+    await this.#terminate(port);
   }
 
   async [Symbol.asyncDispose]() {
@@ -325,18 +275,25 @@ export class Model {
    * @param {string} reason
    */
   #end(reason) {
-    this.#port?.terminate();
-    this.#port = null;
+    const port = this.#port;
+    if (!port) return;
     this.#fail(reason);
+    this.#terminate(port);
   }
 
   /** @param {string} reason */
   #fail(reason) {
+    this.#port = null;
     this.#stop = null; // it holds the memory
     this.#reason = reason.replace(/^wick: /, '');
     for (const listener of this.#listeners.values())
       listener.error(new Error(`wick: ${this.#reason}`));
     this.#listeners.clear();
+  }
+
+  /** @param {Port} port */
+  #terminate(port) {
+    return Promise.all([port, ...this.#threads].map((each) => each.terminate()));
   }
 }
 

@@ -9,13 +9,13 @@
 import { Engine, EngineError } from './engine.js';
 import { loadModel, openParts } from './loader.js';
 import { chooseBuild } from './probe.js';
-import { newStack, startThreads } from './threads.js';
 import { createMemory, instantiate, Wasm } from './wasm.js';
 
 // Beside the weights: a bound on the cache of one token, then activations, vocabulary and code.
 const CACHE_BYTES_PER_TOKEN = 80 << 10;
 const OTHER_BYTES = 128 << 20;
 const JOIN_MILLISECONDS = 1000;
+const STACK_BYTES = 256 << 10;
 
 /**
  * @param {Port} port
@@ -32,6 +32,8 @@ class Host {
   #turn;
   /** @type {Engine | null} */
   #engine = null;
+  /** Told how many of the pool's threads run. @type {(count: number) => void} */
+  #joined = () => {};
   /** @type {{ id: number, ids: Int32Array, options: RequestOptions & Sampling }[]} */
   #waiting = [];
   /** The page's id of each of the engine's requests. @type {Map<number, number>} */
@@ -58,6 +60,7 @@ class Host {
     const id = 'id' in message ? message.id : null;
     try {
       if (message.type === 'load') await this.#load(message);
+      else if (message.type === 'joined') this.#joined(message.count);
       else await this.#answer(message, /** @type {Engine} */ (this.#engine));
     } catch (error) {
       this.#fail(id, error);
@@ -65,7 +68,7 @@ class Host {
   }
 
   /**
-   * @param {Exclude<ToWorker, { type: 'load' }>} message
+   * @param {Exclude<ToWorker, { type: 'load' | 'joined' }>} message
    * @param {Engine} engine
    */
   async #answer(message, engine) {
@@ -79,13 +82,12 @@ class Host {
       }
       case 'cancel':
         return this.#cancel(id, engine);
-      case 'free': {
-        // Ends the pool's threads by themselves: a browser takes seconds to end sleeping ones.
+      case 'free':
+        // Lets the pool's threads end by themselves: a browser takes seconds to end sleeping ones.
         this.#waiting = [];
         this.#live.clear();
         engine.free();
         return this.#post({ type: 'result', id, value: null });
-      }
       case 'tokenize': {
         const value = engine.tokenize(message.prompt, message.special);
         return this.#post({ type: 'result', id, value });
@@ -127,9 +129,7 @@ class Host {
     const arrived = performance.now();
     this.#progress({ phase: 'threads', loaded: fileBytes, total: fileBytes, file: '' });
     const engine = new Engine(wasm, model, { ...settings, threads: choice.threads });
-    const extra = parallel ? choice.threads - 1 : 0;
-    const started = await startThreads(platform, module, wasm, engine, extra);
-    await this.#joined(engine, 1 + started);
+    if (parallel) await this.#startPool(module, wasm, engine, choice.threads - 1);
     const end = performance.now();
     this.#engine = engine;
     const missing = choice.threads - engine.threads;
@@ -152,18 +152,26 @@ class Host {
       },
       model: engine.info,
     };
-    const stopper = { module, memory, stack: newStack(wasm), engine: engine.pointer };
-    this.#post({ type: 'loaded', info, stopper: parallel ? stopper : null });
+    this.#post({ type: 'loaded', info });
   }
 
   /**
-   * A thread says that it runs, then joins the pool: wait for that, but not for ever.
+   * Has the caller start n threads. One says that it runs, then joins the pool: that is waited
+   * for, but not for ever.
+   * @param {WebAssembly.Module} module
+   * @param {Wasm} wasm
    * @param {Engine} engine
-   * @param {number} threads
+   * @param {number} n
    */
-  async #joined(engine, threads) {
+  async #startPool(module, wasm, engine, n) {
+    const stacks = Array.from({ length: 1 + n }, () => newStack(wasm));
+    const { memory } = wasm;
+    const count = await new Promise((/** @type {(count: number) => void} */ resolve) => {
+      this.#joined = resolve;
+      this.#post({ type: 'pool', module, memory, engine: engine.pointer, stacks });
+    });
     const end = performance.now() + JOIN_MILLISECONDS;
-    while (engine.threads < threads && performance.now() < end) await this.#turn();
+    while (engine.threads < 1 + count && performance.now() < end) await this.#turn();
   }
 
   /** @param {import('./messages.js').Progress} progress */
@@ -253,6 +261,14 @@ class Host {
 function cancelled() {
   const counts = { nPrompt: 0, nPromptDone: 0, nReused: 0, nGenerated: 0 };
   return { type: 'done', text: '', token: -1, ...counts, finish: 'cancelled' };
+}
+
+/**
+ * @param {Wasm} wasm
+ * @returns {number} The upper end of a stack that stays for as long as the memory.
+ */
+function newStack(wasm) {
+  return ((wasm.allocate(STACK_BYTES) + STACK_BYTES) & ~15) >>> 0;
 }
 
 /**

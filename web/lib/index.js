@@ -8,11 +8,12 @@
  *
  * Importing this module touches nothing: no worker, no document, no fetch.
  *
- * @import { LoadOptions, Model } from './client.js'
+ * @import { Model } from './client.js'
+ * @import { LoadOptions } from './load.js'
  * @import { Source } from './sources.js'
  */
 
-import { loadParts } from './client.js';
+import { loadParts } from './load.js';
 import { platform } from './platform.js';
 import { partsOf } from './sources.js';
 

@@ -105,15 +105,15 @@
  * @property {Float32Array} logits [n - firstOutput][nVocab]
  * @property {Float32Array | null} hidden [nLayers + 1][n][nEmbd]
  *
- * @typedef {object} Stopper What another thread needs to cancel on shared memory: an instance of
- *   its own, with a stack of its own.
+ * @typedef {object} Pool What other threads need to work on the engine's memory.
  * @property {WebAssembly.Module} module
  * @property {WebAssembly.Memory} memory
- * @property {number} stack Address of the stack's upper end.
  * @property {number} engine
+ * @property {number[]} stacks Upper ends of stacks: the caller's own, then one for each thread.
  *
  * @typedef {{ type: 'load', parts: Part[], settings: EngineSettings, wasm: WebAssembly.Module |
  *   null }
+ *   | { type: 'joined', count: number }
  *   | { type: 'generate', id: number, prompt: Prompt, options: RequestOptions & Sampling }
  *   | { type: 'cancel', id: number }
  *   | { type: 'free', id: number }
@@ -125,7 +125,8 @@
  *       base: Float32Array | null, keep: boolean }} ToWorker
  *
  * @typedef {{ type: 'progress', progress: Progress }
- *   | { type: 'loaded', info: Info, stopper: Stopper | null }
+ *   | { type: 'pool' } & Pool
+ *   | { type: 'loaded', info: Info }
  *   | { type: 'submitted', id: number, request: number }
  *   | { type: 'pieces', id: number, pieces: Piece[] }
  *   | { type: 'result', id: number, value: any }
@@ -135,8 +136,8 @@
  * @typedef {object} ThreadStart The only message to a thread of the pool.
  * @property {WebAssembly.Module} module
  * @property {WebAssembly.Memory} memory
- * @property {number} stack Address of the stack's upper end.
  * @property {number} engine
+ * @property {number} stack
  *
  * @typedef {object} Port One side of a worker, the same in browsers and Node.
  * @property {(message: any, transfer?: Transferable[]) => void} post

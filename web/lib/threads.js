@@ -1,69 +1,48 @@
 /**
- * Starts the extra threads of an engine on shared memory. Each is a worker with an instance of the
- * same module and a stack of its own. One that does not start within the time-out is done without:
- * the engine never waits for a thread that has not joined.
+ * The extra threads of an engine on shared memory. Each is a worker with an instance of the same
+ * module and a stack of its own. One that does not start within the time-out is done without: the
+ * engine never waits for a thread that has not joined.
  *
- * @import { Platform, Port, ThreadStart } from './messages.js'
- * @import { Engine } from './engine.js'
- * @import { Wasm } from './wasm.js'
+ * @import { Platform, Pool, Port, ThreadStart } from './messages.js'
  */
 
 import { instantiate } from './wasm.js';
 
-const STACK_BYTES = 256 * 1024;
 const START_MILLISECONDS = 5000;
 
 /**
- * @param {Wasm} wasm
- * @returns {number} The upper end of a stack that stays for as long as the memory.
- */
-export function newStack(wasm) {
-  return ((wasm.allocate(STACK_BYTES) + STACK_BYTES) & ~15) >>> 0;
-}
-
-/**
  * @param {Platform} platform
- * @param {WebAssembly.Module} module
- * @param {Wasm} wasm
- * @param {Engine} engine
- * @param {number} count
- * @returns {Promise<number>} How many started.
+ * @param {Pool} pool
+ * @param {Port[]} ports Out: every worker that was started.
+ * @returns {Promise<number>} How many run.
  */
-export async function startThreads(platform, module, wasm, engine, count) {
-  const { memory } = wasm;
-  const starts = Array.from({ length: count }, () =>
-    startThread(platform.spawn('thread'), {
-      module,
-      memory,
-      stack: newStack(wasm),
-      engine: engine.pointer,
-    }),
-  );
-  const started = await Promise.all(starts);
-  return started.filter(Boolean).length;
+export async function startThreads(platform, { stacks, ...start }, ports) {
+  const starts = stacks.slice(1).map((stack) => {
+    const port = platform.spawn('thread');
+    ports.push(port);
+    return startThread(port, { ...start, stack });
+  });
+  return (await Promise.all(starts)).filter(Boolean).length;
 }
 
 /**
  * @param {Port} port
  * @param {ThreadStart} message
- * @returns {Promise<boolean>} Whether it started.
+ * @returns {Promise<boolean>} Whether it runs.
  */
 function startThread(port, message) {
   return new Promise((resolve) => {
-    const giveUp = () => {
-      port.terminate();
-      resolve(false);
+    /** @param {boolean} runs */
+    const end = (runs) => {
+      clearTimeout(timer);
+      if (!runs) port.terminate();
+      resolve(runs);
     };
-    const timer = setTimeout(giveUp, START_MILLISECONDS);
-    port.onMessage(() => {
-      clearTimeout(timer);
-      resolve(true);
-    });
-    port.onError(() => {
-      clearTimeout(timer);
-      giveUp();
-    });
+    const timer = setTimeout(() => end(false), START_MILLISECONDS);
+    port.onMessage(() => end(true));
+    port.onError(() => end(false));
     port.post(message);
+    port.hold?.(false);
   });
 }
 
@@ -76,4 +55,15 @@ export async function runThread({ module, memory, stack, engine }, ready) {
   const exports = await instantiate(module, memory, stack);
   ready();
   exports.wick_engine_worker(engine);
+}
+
+/**
+ * On shared memory a cancel need not wait for the worker to look at its messages: the caller has
+ * an instance too.
+ * @param {Pool} pool
+ * @returns {Promise<(request: number) => void>}
+ */
+export async function stopperOf({ module, memory, stacks, engine }) {
+  const exports = await instantiate(module, memory, stacks[0]);
+  return (request) => exports.wick_engine_cancel(engine, request);
 }
