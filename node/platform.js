@@ -19,7 +19,9 @@ export const platform = {
     Number(process.versions.node.split('.')[0]) >= 22
       ? null
       : `Node ${process.versions.node} computes relaxed SIMD wrongly; Node 22 is right`,
-  spawn: (kind) => workerPort(new Worker(new URL(`./${kind}-worker.js`, import.meta.url))),
+  // The program's own flags are not the worker's: --input-type, --import ... would break it.
+  spawn: (kind) =>
+    workerPort(new Worker(new URL(`./${kind}-worker.js`, import.meta.url), { execArgv: [] })),
   compile: async (build) =>
     WebAssembly.compile(
       await readFile(new URL(`../dist/wasm/wick-${build}.wasm`, import.meta.url)),
