@@ -2,7 +2,7 @@ import js from '@eslint/js';
 import globals from 'globals';
 
 export default [
-  { ignores: ['build*/', 'dist/', 'models/', '.toolchain/', 'shared/'] },
+  { ignores: ['build*/', 'dist/', 'models/', '.toolchain/', '.peers/', 'shared/'] },
   js.configs.recommended,
   {
     languageOptions: { ecmaVersion: 2024, sourceType: 'module' },
@@ -29,7 +29,7 @@ export default [
     languageOptions: { globals: { ...globals.node } },
   },
   {
-    files: ['web/**', 'tests/web/**'],
+    files: ['web/**', 'tests/web/**', 'tests/peers/page/**'],
     languageOptions: { globals: { ...globals.browser, ...globals.worker } },
   },
 ];
