@@ -1,6 +1,6 @@
 // What must be on the system, by purpose. On Debian and Ubuntu as root missing packages are
-// installed by apt; elsewhere one message says what to install. CI, the container image and
-// `npm start` all use this list.
+// installed by apt; elsewhere one message says what to install. `npm start`, `npm test` and the
+// container image all use this list.
 //
 //   node tools/system-packages.mjs native wasm test     (purposes; all of them when none is given)
 import { existsSync } from 'node:fs';
@@ -49,7 +49,7 @@ const purposes = {
       'chromium',
       'git',
     ],
-    elsewhere: 'clang 19 with clang-format and sanitizers, qemu-aarch64 and an aarch64 compiler',
+    elsewhere: '', // each test that lacks something says what
   },
 };
 

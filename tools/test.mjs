@@ -1,21 +1,15 @@
-// `npm test [-- FILTER]`: sets up, then runs every layer whose name contains FILTER, over all
+// `npm test [-- WORD...]`: sets up, then runs every layer whose name contains a WORD, over all
 // runners. Its last line is `N passed, N failed, N skipped`.
 //
-// What a machine lacks (clang, an emulator, a browser, the model) is skipped by name, unless
-// CI=true, where it fails.
+// As root on Debian what the tests need is installed. What a machine lacks nevertheless (clang, an
+// emulator, a browser, the model) is skipped by name, unless CI=true, where it fails. A layer that
+// takes longer than its limit is ended and has failed.
 import { ensureDependencies } from './dependencies.mjs';
-import { buildNative } from './build-native.mjs';
-import { buildAllWasm } from './build-wasm.mjs';
-import { ensureModel } from './model.mjs';
-import { runMain, say, ToolError } from './lib/run.mjs';
-import { Report, strict } from './test/report.mjs';
+import { runMain, say, ToolError, withLimit } from './lib/run.mjs';
+import { Report } from './test/report.mjs';
+import { setUp } from './test/set-up.mjs';
 
-/** Set-up whose failure leaves tests to skip or fail by themselves. @type {[string, () => Promise<unknown>][]} */
-const preparations = [
-  ['native build', buildNative],
-  ['wasm build', buildAllWasm],
-  ['model', () => ensureModel('135M')],
-];
+const layerSeconds = 600;
 
 /** @typedef {(report: Report) => Promise<void>} Layer */
 
@@ -26,9 +20,16 @@ async function layers() {
   const native = await import('./test/native.mjs');
   const { wasmKernels } = await import('./test/wasm.mjs');
   const { runNodeTests } = await import('./test/programs.mjs');
+  const { browserPackage, findBrowser } = await import('./test/browser.mjs');
   const { example } = await import('./test/example.mjs');
   /** @type {(folder: string) => Layer} */
   const nodeTests = (folder) => (report) => runNodeTests(report, folder);
+  /** @type {Layer} */
+  const browserTests = async (report) => {
+    const name = 'the page and the library in a browser';
+    if (!findBrowser()) report.lacking(name, 'chromium', browserPackage);
+    else await runNodeTests(report, 'tests/web');
+  };
   return /** @type {[string, Layer][]} */ ([
     ['format', text.format],
     ['lint', text.lint],
@@ -39,7 +40,7 @@ async function layers() {
     ['installed library and example', example],
     ['wasm kernels', wasmKernels],
     ['node package', nodeTests('tests/node')],
-    ['web', nodeTests('tests/web')],
+    ['web', browserTests],
     ['clang: unit and kernels', native.clang],
     ['fuzz corpora, address and undefined-behaviour sanitizers', native.addressSanitizer],
     ['thread sanitizer', native.threadSanitizer],
@@ -50,36 +51,30 @@ async function layers() {
 /** @param {number} start */
 const seconds = (start) => `${((Date.now() - start) / 1000).toFixed(0)} s`;
 
+/** @param {string} name @param {Layer} layer */
+async function runLayer(name, layer) {
+  say(`\n== ${name}`);
+  const start = Date.now();
+  const report = new Report(name);
+  try {
+    await withLimit(layerSeconds, () => layer(report));
+  } catch (error) {
+    report.fail('the layer itself', error instanceof Error ? error.stack : String(error));
+  }
+  say(`  ${report} (${seconds(start)})`);
+  return report;
+}
+
 await runMain(async () => {
-  const filter = process.argv.slice(2).find((argument) => !argument.startsWith('-')) ?? '';
+  const words = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
   const total = new Report('');
   await ensureDependencies();
-  const setUp = new Report('set-up');
-  for (const [name, prepare] of preparations) {
-    try {
-      await prepare();
-    } catch (error) {
-      if (!(error instanceof ToolError)) throw error;
-      // Without the model its tests skip by name; a build that fails is a failure.
-      if (name === 'model' && !strict) say(`  ${error.message}`);
-      else setUp.fail(name, error.message);
-    }
-  }
-  total.add(setUp);
-  const chosen = (await layers()).filter(([name]) => name.includes(filter));
-  if (chosen.length === 0) throw new ToolError(`no layer's name contains ${filter}`);
-  for (const [name, layer] of chosen) {
-    say(`\n== ${name}`);
-    const start = Date.now();
-    const report = new Report(name);
-    try {
-      await layer(report);
-    } catch (error) {
-      report.fail('the layer itself', error instanceof Error ? error.stack : String(error));
-    }
-    say(`  ${report} (${seconds(start)})`);
-    total.add(report);
-  }
+  const all = await layers();
+  const unknown = words.find((word) => !all.some(([name]) => name.includes(word)));
+  if (unknown !== undefined) throw new ToolError(`no layer's name contains ${unknown}`);
+  const chosen = all.filter(([name]) => words.length === 0 || words.some((w) => name.includes(w)));
+  total.add(await setUp());
+  for (const [name, layer] of chosen) total.add(await runLayer(name, layer));
   say('');
   for (const name of total.failures) say(`FAILED ${name}`);
   say(String(total));

@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
+import { after } from 'node:test';
 import { siteMounts, startServer } from '../../tools/serve.mjs';
+import { launchBrowser } from '../../tools/test/browser.mjs';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 const models = process.env.WICK_MODELS || path.join(root, 'models');
@@ -12,10 +13,28 @@ const models = process.env.WICK_MODELS || path.join(root, 'models');
 /** Whether the real model is there. */
 export const hasSmolLM2 = existsSync(path.join(models, 'smollm2-135m.gguf'));
 
+/** @type {Promise<{ close: () => unknown }>[]} what would keep the process alive */
+const opened = [];
+
+/**
+ * Has a browser or server closed when the file's tests are over, whatever failed in them: a
+ * before() that ended half way through, too.
+ * @template {{ close: () => unknown }} T
+ * @param {Promise<T>} thing
+ */
+function closedAfterwards(thing) {
+  opened.push(thing);
+  return thing;
+}
+after(async () => {
+  const closed = opened.map((thing) => thing.then((opening) => opening.close()));
+  await Promise.allSettled(closed);
+});
+
 /** The site, and the golden data beside it. */
 export function serveSite() {
   const golden = { prefix: '/golden/', folder: path.join(root, 'tests', 'golden') };
-  return startServer({ mounts: [golden, ...siteMounts] });
+  return closedAfterwards(startServer({ mounts: [golden, ...siteMounts] }));
 }
 
 /**
@@ -33,21 +52,14 @@ export async function serveNotIsolated(url) {
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(null)));
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
-  return { url: `http://127.0.0.1:${port}/`, close: () => server.close() };
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return closedAfterwards(Promise.resolve({ url: `http://127.0.0.1:${port}/`, close }));
 }
 
-export const launch = () =>
-  chromium.launch({
-    executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
-    args: [
-      '--no-sandbox',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      '--disable-quic',
-      '--no-first-run',
-    ],
-  });
+export const launch = () => closedAfterwards(launchBrowser());
 
 /**
  * A page, and the list of what it complained about: errors, warnings, policy violations.

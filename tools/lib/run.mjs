@@ -1,4 +1,5 @@
 // Running other programs: quietly, with the end of their output shown when they fail.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { spawn, spawnSync } from 'node:child_process';
 import { root } from './paths.mjs';
 
@@ -14,23 +15,87 @@ import { root } from './paths.mjs';
 
 /** @typedef {{ status: number, output: string, stdout: string }} RunResult */
 
+/** When the work under way must have ended, in milliseconds. @type {AsyncLocalStorage<number>} */
+const deadline = new AsyncLocalStorage();
+
 /**
- * Runs a program to its end; never throws for a failing one.
+ * Runs work whose programs, all together, get so many seconds: what still runs then is ended, and
+ * what is started later fails at once.
+ * @template T
+ * @param {number} seconds
+ * @param {() => Promise<T>} work
+ */
+export const withLimit = (seconds, work) => deadline.run(Date.now() + seconds * 1000, work);
+
+/** Seconds that a step may take: its own limit, or what is left where that is less. @param {number} own */
+export const secondsLeft = (own) =>
+  Math.min(own, ((deadline.getStore() ?? Infinity) - Date.now()) / 1000);
+
+/** Process groups with a time limit, which a signal to us does not reach. @type {Set<number>} */
+const groups = new Set();
+
+/** @param {number} group @param {NodeJS.Signals} signal */
+function signalGroup(group, signal) {
+  try {
+    process.kill(-group, signal);
+  } catch {
+    // It has ended.
+  }
+}
+
+/** @param {NodeJS.Signals} signal */
+function passOn(signal) {
+  for (const group of groups) signalGroup(group, signal);
+  process.exit(signal === 'SIGINT' ? 130 : 143);
+}
+
+/** @param {number} group @param {boolean} runs */
+function keepGroup(group, runs) {
+  const none = groups.size === 0;
+  if (runs) groups.add(group);
+  else groups.delete(group);
+  if (none === (groups.size === 0)) return;
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) {
+    if (none) process.on(signal, passOn);
+    else process.off(signal, passOn);
+  }
+}
+
+/**
+ * Runs a program to its end; never throws for a failing one. One with a time limit that is over is
+ * ended with all that it started.
  * @param {string[]} command
  * @param {RunOptions} [options]
  * @returns {Promise<RunResult>}
  */
 export function attempt(command, options = {}) {
+  const seconds = secondsLeft(options.timeoutSeconds ?? Infinity);
+  const limited = seconds !== Infinity;
+  if (seconds <= 0) {
+    return Promise.resolve({ status: 1, output: 'not run: no time was left for it\n', stdout: '' });
+  }
   return new Promise((resolve) => {
     const child = spawn(command[0], command.slice(1), {
       cwd: options.cwd ?? root,
       env: { ...process.env, ...options.env },
       stdio: options.show ? 'inherit' : ['pipe', 'pipe', 'pipe'],
-      timeout: (options.timeoutSeconds ?? 0) * 1000,
-      killSignal: 'SIGKILL',
+      detached: limited, // a group of its own, so that all of it can be ended
     });
+    const group = limited ? (child.pid ?? 0) : 0;
+    if (group) keepGroup(group, true);
     let output = '';
     let stdout = '';
+    const timer = limited
+      ? setTimeout(() => {
+          output += `\n${command[0]} was ended after ${seconds.toFixed(0)} s\n`;
+          if (group) signalGroup(group, 'SIGKILL');
+        }, seconds * 1000)
+      : undefined;
+    const end = (/** @type {RunResult} */ result) => {
+      clearTimeout(timer);
+      if (group) keepGroup(group, false);
+      resolve(result);
+    };
     child.stdout?.setEncoding('utf8').on('data', (text) => {
       output += text;
       stdout += text;
@@ -43,10 +108,10 @@ export function attempt(command, options = {}) {
     // A program that does not read its input must not break us.
     child.stdin?.on('error', () => {});
     child.stdin?.end(options.input ?? '');
-    child.on('error', (error) => resolve({ status: 127, output: `${error.message}\n`, stdout }));
+    child.on('error', (error) => end({ status: 127, output: `${error.message}\n`, stdout }));
     child.on('close', (code, signal) => {
       if (signal) output += `\n${command[0]} was ended by ${signal}\n`;
-      resolve({ status: code ?? 1, output, stdout });
+      end({ status: code ?? 1, output, stdout });
     });
   });
 }

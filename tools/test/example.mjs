@@ -10,7 +10,8 @@ const tinyModel = inRoot('web', 'models', 'tiny.gguf');
 
 /** @param {import('./report.mjs').Report} report */
 export async function example(report) {
-  if (!onPath('pkg-config')) return report.lacking('the installed library', 'pkg-config');
+  if (!onPath('pkg-config'))
+    return report.lacking('the installed library', 'pkg-config', 'pkg-config');
   const folder = mkdtempSync(path.join(tmpdir(), 'wick-install-'));
   try {
     const prefix = path.join(folder, 'prefix');

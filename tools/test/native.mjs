@@ -1,6 +1,7 @@
 // Native layers: builds with warnings as errors by gcc and clang, sanitizers (fuzz corpora too),
 // NEON by emulation.
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inRoot, toolchainFolder } from '../lib/paths.mjs';
 import { attempt, onPath, run, ToolError } from '../lib/run.mjs';
@@ -14,6 +15,29 @@ import { readTap, runPrograms, testPrograms } from './programs.mjs';
 const find = (...names) => names.find(onPath) ?? null;
 
 export const findClang = () => find('clang-19', 'clang');
+const clangPackage = 'clang 19 (Debian: clang-19)';
+
+/**
+ * A clang that can link programs with these sanitizers, whose runtime is a package of its own; null,
+ * and reported, when there is none.
+ * @param {Report} report
+ * @param {string} name
+ * @param {string} sanitizers
+ */
+export async function findSanitizer(report, name, sanitizers) {
+  const compiler = findClang();
+  if (!compiler) return (report.lacking(name, 'clang', clangPackage), null);
+  const folder = mkdtempSync(path.join(tmpdir(), 'wick-sanitizer-'));
+  try {
+    const flags = [`-fsanitize=${sanitizers}`, '-x', 'c', '-', '-o', path.join(folder, 'a')];
+    const built = await attempt([compiler, ...flags], { input: 'int main(void) { return 0; }\n' });
+    if (built.status === 0) return compiler;
+    const runtime = "clang's sanitizer runtime";
+    return (report.lacking(name, runtime, 'compiler-rt 19 (Debian: libclang-rt-19-dev)'), null);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
 
 /**
  * Builds a folder; a failed build is a failed test.
@@ -41,7 +65,7 @@ const compilerOption = (compiler) => `-DCMAKE_C_COMPILER=${compiler}`;
 /** @param {Report} report */
 export async function gcc(report) {
   const compiler = find('gcc');
-  if (!compiler) return report.lacking('gcc', 'gcc');
+  if (!compiler) return report.lacking('gcc', 'gcc', 'gcc');
   const folder = await build(report, 'gcc', [compilerOption(compiler)]);
   if (folder) await runPrograms(report, folder, { names: testPrograms(['unit', 'kernels']) });
 }
@@ -49,15 +73,16 @@ export async function gcc(report) {
 /** @param {Report} report */
 export async function clang(report) {
   const compiler = findClang();
-  if (!compiler) return report.lacking('clang', 'clang');
+  if (!compiler) return report.lacking('clang', 'clang', clangPackage);
   const folder = await build(report, 'clang', [compilerOption(compiler)]);
   if (folder) await runPrograms(report, folder, { names: testPrograms(['unit', 'kernels']) });
 }
 
 /** @param {Report} report */
 export async function addressSanitizer(report) {
-  const compiler = findClang();
-  if (!compiler) return report.lacking('address and undefined-behaviour sanitizers', 'clang');
+  const name = 'address and undefined-behaviour sanitizers';
+  const compiler = await findSanitizer(report, name, 'address,undefined');
+  if (!compiler) return;
   const options = [compilerOption(compiler), '-DWICK_SANITIZE=address,undefined'];
   const folder = await build(report, 'asan', options);
   if (!folder) return;
@@ -83,8 +108,8 @@ function threadedPrograms() {
 
 /** @param {Report} report */
 export async function threadSanitizer(report) {
-  const compiler = findClang();
-  if (!compiler) return report.lacking('thread sanitizer', 'clang');
+  const compiler = await findSanitizer(report, 'thread sanitizer', 'thread');
+  if (!compiler) return;
   const options = [compilerOption(compiler), '-DWICK_SANITIZE=thread'];
   const folder = await build(report, 'tsan', options);
   if (folder) await runPrograms(report, folder, { names: threadedPrograms() });
@@ -107,7 +132,8 @@ export async function aarch64(report) {
   const compiler = find('aarch64-linux-gnu-gcc');
   const emulator = find('qemu-aarch64', 'qemu-aarch64-static');
   if (!compiler || !emulator || !existsSync(cjsonFolder)) {
-    return report.lacking('NEON by emulation', 'aarch64-linux-gnu-gcc and qemu-aarch64');
+    const packages = 'both (Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)';
+    return report.lacking('NEON by emulation', 'aarch64-linux-gnu-gcc or qemu-aarch64', packages);
   }
   const folder = await build(report, 'aarch64', [
     `-DCMAKE_TOOLCHAIN_FILE=${inRoot('tools', 'aarch64-linux-gnu.cmake')}`,

@@ -1,21 +1,14 @@
 // Runs a stand-alone WebAssembly program in a page of an installed browser.
 import { readFileSync } from 'node:fs';
-import { chromium } from 'playwright-core';
 import { inRoot } from '../lib/paths.mjs';
+import { secondsLeft } from '../lib/run.mjs';
+import { launchBrowser } from './browser.mjs';
 
 /** Isolated pages get a clock of 5 microseconds instead of 100. */
 const headers = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',
 };
-const flags = [
-  '--no-sandbox',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  '--disable-quic',
-  '--no-first-run',
-];
 const timeoutSeconds = 600;
 const origin = 'http://localhost';
 
@@ -26,13 +19,15 @@ const script = (name) => ({
 });
 
 /**
- * @param {string} executablePath
  * @param {string} program
  * @param {string[]} args
  * @returns {Promise<import('../lib/run.mjs').RunResult>}
  */
-export async function runInPage(executablePath, program, args) {
-  const browser = await chromium.launch({ executablePath, args: flags });
+export async function runInPage(program, args) {
+  const milliseconds = secondsLeft(timeoutSeconds) * 1000;
+  if (milliseconds <= 0)
+    return { status: 1, stdout: '', output: 'not run: no time was left for it' };
+  const browser = await launchBrowser();
   try {
     const page = await browser.newPage();
     /** @type {Record<string, { contentType: string, body: string | Buffer }>} */
@@ -53,7 +48,7 @@ export async function runInPage(executablePath, program, args) {
     let end = () => {};
     const ended = new Promise((resolve) => (end = resolve));
     page.on('pageerror', (error) => end({ status: 1, stdout: String(error) }));
-    setTimeout(() => end({ status: 1, stdout: 'no end in time' }), timeoutSeconds * 1000).unref();
+    setTimeout(() => end({ status: 1, stdout: 'no end in time' }), milliseconds).unref();
     await page.exposeFunction('ended', end);
     await page.goto(`${origin}/#${encodeURIComponent(JSON.stringify(args))}`);
     const result = /** @type {{ status: number, stdout: string }} */ (await ended);

@@ -1,5 +1,6 @@
 // Running test programs that print TAP, and node's test runner.
 import { existsSync, readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { inRoot, root } from '../lib/paths.mjs';
 import { attempt } from '../lib/run.mjs';
@@ -67,31 +68,50 @@ export function testPrograms(folders, pattern = /^test_.*\.c$/) {
     .sort();
 }
 
+/** @typedef {{ name: string, passed: boolean, skip?: string, error?: string }} TestEvent */
+
 /**
- * Runs the *.test.mjs files of a folder by node's runner.
+ * Runs one test file by itself; one that ends without having tested anything has failed.
+ * @param {Report} report
+ * @param {string} file
+ */
+async function runNodeTest(report, file) {
+  const reporter = `--test-reporter=${path.join(root, 'tools', 'test', 'node-reporter.mjs')}`;
+  // A runner inside node's runner would report in another way.
+  const env = { NODE_TEST_CONTEXT: undefined };
+  const command = [process.execPath, '--test', reporter, file];
+  const result = await attempt(command, { env, timeoutSeconds: 600 });
+  let nTested = 0;
+  let nFailed = 0;
+  for (const line of result.stdout.split('\n').filter((text) => text.startsWith('{'))) {
+    const event = /** @type {TestEvent} */ (JSON.parse(line));
+    nTested++;
+    if (event.skip !== undefined) report.skip(event.name, event.skip);
+    else report.check(event.passed, event.name, event.error);
+    if (event.skip === undefined && !event.passed) nFailed++;
+  }
+  const name = path.basename(file);
+  if (nTested === 0) report.fail(`${name}: no test ran`, result.output);
+  else if (result.status !== 0 && nFailed === 0) {
+    report.fail(`${name}: ended with status ${result.status}`, result.output);
+  }
+}
+
+/**
+ * Runs the *.test.mjs files of a folder, as many at once as leave a core to the programs they start.
  * @param {Report} report
  * @param {string} folder relative to the root
  */
 export async function runNodeTests(report, folder) {
-  const full = inRoot(folder);
+  const full = path.resolve(root, folder);
   const files = existsSync(full)
     ? readdirSync(full).filter((name) => /\.test\.m?js$/.test(name))
     : [];
-  if (files.length === 0) return;
-  const reporter = `--test-reporter=${path.join(root, 'tools', 'test', 'node-reporter.mjs')}`;
-  const paths = files.sort().map((name) => path.join(folder, name));
-  const command = [process.execPath, '--test', reporter, ...paths];
-  // A runner inside node's runner would report in another way.
-  const env = { NODE_TEST_CONTEXT: undefined };
-  const result = await attempt(command, { env, timeoutSeconds: 1800 });
-  let n = 0;
-  for (const line of result.stdout.split('\n').filter((text) => text.startsWith('{'))) {
-    const event = JSON.parse(line);
-    n++;
-    if (event.skip !== undefined) report.skip(event.name, event.skip);
-    else report.check(event.passed, event.name, event.error);
-  }
-  if (n === 0 || (result.status !== 0 && report.failed === 0)) {
-    report.fail(`${folder}: the runner ended with status ${result.status}`, result.output);
-  }
+  const waiting = files.sort().map((name) => path.join(full, name));
+  const worker = async () => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift())
+      await runNodeTest(report, file);
+  };
+  const n = Math.max(1, availableParallelism() - 1);
+  await Promise.all(Array.from({ length: n }, worker));
 }

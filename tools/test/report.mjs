@@ -35,10 +35,14 @@ export class Report {
     say(`  skipped ${name}: ${why}`);
   }
 
-  /** A test that needs something this machine lacks. @param {string} name @param {string} what */
-  lacking(name, what) {
-    if (strict) this.fail(name, `${what} not found`);
-    else this.skip(name, `${what} not found (see node tools/system-packages.mjs)`);
+  /**
+   * A test that needs something this machine lacks.
+   * @param {string} name @param {string} what @param {string} install what brings it
+   */
+  lacking(name, what, install) {
+    const why = `${what} not found: install ${install}`;
+    if (strict) this.fail(name, why);
+    else this.skip(name, why);
   }
 
   /** @param {boolean} good @param {string} name @param {string} [output] */

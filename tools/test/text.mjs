@@ -20,7 +20,11 @@ const local = (name, ...rest) => [inRoot('node_modules', '.bin', name), ...rest]
 /** @param {Report} report */
 export async function format(report) {
   const command = clangFormat();
-  if (!command) report.lacking('C files are formatted', 'clang-format 19');
+  const lacks = /** @type {const} */ ([
+    'clang-format',
+    'clang-format 19 (Debian: clang-format-19)',
+  ]);
+  if (!command) report.lacking('C files are formatted', ...lacks);
   else
     await one(report, 'C files are formatted', [
       command,

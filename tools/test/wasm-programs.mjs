@@ -5,6 +5,7 @@ import path from 'node:path';
 import { inRoot, toolchainFolder } from '../lib/paths.mjs';
 import { attempt, run } from '../lib/run.mjs';
 import { ensureToolchain } from '../toolchain.mjs';
+import { findBrowser } from './browser.mjs';
 import { runInPage } from './page.mjs';
 
 /** @typedef {import('../lib/run.mjs').RunResult} RunResult */
@@ -114,16 +115,6 @@ export function findMiscompiler() {
   return { name: "Node 20's baseline compiler", builds: ['relaxed'], run };
 }
 
-/** Path of the installed Chromium or Chrome, or ''. */
-function findChromium() {
-  const names = ['chromium', 'chromium-browser', 'google-chrome'];
-  for (const name of names) {
-    const found = spawnSync('sh', ['-c', 'command -v "$1"', 'sh', name], { encoding: 'utf8' });
-    if (found.status === 0) return found.stdout.trim();
-  }
-  return '';
-}
-
 /** This node, another one from the toolchain's folder or $WICK_OTHER_NODE, and Chromium. */
 export function findHosts() {
   const others = [
@@ -132,13 +123,13 @@ export function findHosts() {
   ];
   const other = others.find((node) => node && existsSync(node) && node !== process.execPath);
   const hosts = [...nodeHosts(process.execPath), ...(other ? nodeHosts(other) : [])];
-  const chromium = findChromium();
-  if (chromium) {
+  const hasBrowser = findBrowser() !== '';
+  if (hasBrowser) {
     hosts.push({
       name: 'Chromium',
       builds: ['simd128', 'relaxed'],
-      run: (program, args = []) => runInPage(chromium, program, args),
+      run: (program, args = []) => runInPage(program, args),
     });
   }
-  return { hosts, hasBrowser: chromium !== '' };
+  return { hosts, hasBrowser };
 }

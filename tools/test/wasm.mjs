@@ -1,5 +1,6 @@
 // The kernels' own tests, compiled to WebAssembly and run in Node and in Chromium.
 import { ToolError } from '../lib/run.mjs';
+import { browserPackage } from './browser.mjs';
 import { readTap, testPrograms } from './programs.mjs';
 import {
   compileKernels,
@@ -12,7 +13,7 @@ import {
 /** @param {import('./report.mjs').Report} report */
 export async function wasmKernels(report) {
   const { hosts, hasBrowser } = findHosts();
-  if (!hasBrowser) report.lacking('the kernels in a browser', 'chromium');
+  if (!hasBrowser) report.lacking('the kernels in a browser', 'chromium', browserPackage);
   for (const build of kernelBuilds) {
     let objects;
     try {
