@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { modelsFolder } from './lib/paths.mjs';
-import { download, fault } from './lib/download.mjs';
+import { download, fault, persist, refuse } from './lib/download.mjs';
 import { attempt, firstLine, isMain, run, runMain, say, ToolError } from './lib/run.mjs';
 import { ensureSystemPackages, isDebianRoot } from './system-packages.mjs';
 
@@ -37,7 +37,8 @@ export const models = {
   },
   '360M': {
     target: 'smollm2-360m.gguf',
-    addresses: [inHub('360M', 'main')],
+    // Its bytes are not known here: the revision is pinned, and the hub must name their hash.
+    addresses: [inHub('360M', '42821b2066379bb5a70951029cc79ac1be0b809d')],
     expected: { magic: 'GGUF' },
   },
 };
@@ -59,24 +60,26 @@ function showProgress(name) {
 }
 
 /**
- * The hub names a large file's hash and size in its redirect.
+ * What a file must be: as pinned here, else as the hub says in its answer, where a large file's
+ * hash and size stand. Without a hash from either nothing is fetched.
  * @param {string} url
- * @param {import('./lib/download.mjs').Expectation} expected
+ * @param {import('./lib/download.mjs').Expectation} pinned
  */
-async function refine(url, expected) {
-  const response = await fetch(url, {
-    method: 'HEAD',
-    redirect: 'manual',
-    signal: AbortSignal.timeout(5000),
+export async function expectation(url, pinned) {
+  const response = await persist(url, 4, async () => {
+    const options = { method: 'HEAD', redirect: /** @type {const} */ ('manual') };
+    const answer = await fetch(url, { ...options, signal: AbortSignal.timeout(5000) }).catch(() => {
+      throw new ToolError(`${new URL(url).origin} cannot be reached`);
+    });
+    await refuse(url, answer);
+    return answer;
   });
-  if (response.status >= 400) throw new ToolError(`${url}: HTTP status ${response.status}`);
+  if (pinned.sha256 !== undefined) return pinned;
   const hash = /^"?([0-9a-f]{64})"?$/.exec(response.headers.get('x-linked-etag') ?? '');
+  if (!hash) throw new ToolError(`${url}: expected the file's SHA-256 from the hub, found none`);
   const size = /^\d+$/.exec(response.headers.get('x-linked-size') ?? '');
-  return {
-    ...(hash ? { sha256: hash[1] } : {}),
-    ...(size ? { bytes: Number(size[0]) } : {}),
-    ...expected,
-  };
+  say(`  no SHA-256 is pinned here: held to the hub's own, ${hash[1]}`);
+  return { ...pinned, sha256: hash[1], ...(size ? { bytes: Number(size[0]) } : {}) };
 }
 
 /** @param {Source} source @param {string} target */
@@ -86,12 +89,12 @@ async function fromHub(source, target) {
   for (const address of source.addresses) {
     const url = `${hub}/${address}`;
     try {
-      const expected = await refine(url, source.expected);
+      const expected = await expectation(url, source.expected);
       await download(url, target, expected, { progress: showProgress(path.basename(target)) });
       return;
     } catch (error) {
-      if (error instanceof ToolError) last = error;
-      else throw new ToolError(`${hub} cannot be reached`);
+      if (!(error instanceof ToolError)) throw error;
+      last = error;
     }
   }
   throw last;

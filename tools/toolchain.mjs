@@ -18,6 +18,7 @@ import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { toolchainFolder } from './lib/paths.mjs';
+import { readJson, writeJson } from './lib/json.mjs';
 import { firstLine, isMain, onPath, run, runMain, say, ToolError } from './lib/run.mjs';
 import { ensureSystemPackages, isDebianRoot } from './system-packages.mjs';
 
@@ -129,16 +130,11 @@ export function findToolchain() {
   const times = places.map((file) => (existsSync(file) ? statSync(file).mtimeMs : 0));
   const key = JSON.stringify([places, times]);
   const kept = path.join(toolchainFolder, 'found.json');
-  if (existsSync(kept)) {
-    const answer = JSON.parse(readFileSync(kept, 'utf8'));
-    if (answer.key === key) return answer.toolchain;
-  }
+  const answer = readJson(kept);
+  if (answer?.key === key) return answer.toolchain;
   const toolchain =
     findOnPath() ?? findPrivatePrefix() ?? findInEmsdk(emsdkFolder, "the project's own emsdk");
-  if (toolchain) {
-    writeFileSync(`${kept}.part`, JSON.stringify({ key, toolchain }, null, 1));
-    renameSync(`${kept}.part`, kept);
-  }
+  if (toolchain) writeJson(kept, { key, toolchain });
   return toolchain;
 }
 

@@ -1,16 +1,11 @@
 // Downloads that may break anywhere: bytes go to FILE.part, a journal beside it says of which
-// version, and only a file of the right length and hash gets its name.
+// version, and only a file of the right length and hash gets its name. A journal is whole or counts
+// as absent, and then the download starts over.
 import { createHash } from 'node:crypto';
-import {
-  createReadStream,
-  existsSync,
-  mkdirSync,
-  openSync,
-  closeSync,
-  readFileSync,
-} from 'node:fs';
-import { readSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { createReadStream, existsSync, mkdirSync, openSync, closeSync } from 'node:fs';
+import { readSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';
+import { readJson, writeJson } from './json.mjs';
 import { ToolError } from './run.mjs';
 
 /**
@@ -21,6 +16,35 @@ import { ToolError } from './run.mjs';
  */
 
 /** @typedef {{ etag: string | null, total: number | null }} Journal */
+
+/** What a journal says; null when there is none that can be understood. @param {string} file */
+function readJournal(file) {
+  const { etag, total } = readJson(file) ?? {};
+  const known =
+    (etag === null || typeof etag === 'string') && (total === null || Number.isSafeInteger(total));
+  return known ? /** @type {Journal} */ ({ etag, total }) : null;
+}
+
+/** The server asks to come again, after so many seconds where it says so. */
+class BusyServer extends Error {
+  /** @param {number} status @param {number | null} seconds */
+  constructor(status, seconds) {
+    super(`HTTP status ${status}`);
+    this.seconds = seconds;
+  }
+}
+
+/**
+ * Retry-After in seconds: a number, or a date. Source: RFC 9110, section 10.2.3.
+ * @param {string | null} header
+ * @returns {number | null}
+ */
+export function retryAfter(header) {
+  if (header === null) return null;
+  if (/^\d+$/.test(header)) return Number(header);
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? null : Math.max(0, (date - Date.now()) / 1000);
+}
 
 /** @param {string} file */
 export async function sha256(file) {
@@ -66,6 +90,20 @@ function totalOf(response, from) {
 }
 
 /**
+ * Throws for a status that is no success: a BusyServer, else a ToolError, which is final.
+ * @param {string} url
+ * @param {Response} response
+ */
+export async function refuse(url, response) {
+  const { status, headers } = response;
+  if (status < 400) return;
+  await response.body?.cancel();
+  if (status === 429 || status >= 500)
+    throw new BusyServer(status, retryAfter(headers.get('retry-after')));
+  throw new ToolError(`${url}: HTTP status ${status}`);
+}
+
+/**
  * One request: appends to the partial file what the server gives, from the byte reached.
  * @param {string} url
  * @param {string} part
@@ -74,9 +112,7 @@ function totalOf(response, from) {
  */
 async function fetchOnce(url, part, connectSeconds, progress) {
   const journalFile = `${part}.json`;
-  const journal = existsSync(journalFile)
-    ? /** @type {Journal} */ (JSON.parse(readFileSync(journalFile, 'utf8')))
-    : null;
+  const journal = readJournal(journalFile);
   let from = journal && existsSync(part) ? statSync(part).size : 0;
   if (journal?.total != null && from === journal.total) return;
   const connect = new AbortController();
@@ -93,7 +129,8 @@ async function fetchOnce(url, part, connectSeconds, progress) {
     rmSync(part, { force: true });
     throw new Error('the server no longer has the part that was missing');
   }
-  if (!response.ok || !response.body) throw new FatalDownload(`HTTP status ${response.status}`);
+  await refuse(url, response);
+  if (!response.body) throw new ToolError(`${url}: expected a file, found an empty answer`);
   const now = { etag: response.headers.get('etag'), total: totalOf(response, from) };
   const same = journal && journal.etag === now.etag && journal.total === now.total;
   if (from > 0 && response.status === 206 && !same) {
@@ -104,7 +141,7 @@ async function fetchOnce(url, part, connectSeconds, progress) {
   if (response.status !== 206) from = 0;
   const descriptor = openSync(part, from > 0 ? 'a' : 'w');
   try {
-    writeFileSync(journalFile, JSON.stringify(now));
+    writeJson(journalFile, now);
     for await (const chunk of response.body) {
       writeSync(descriptor, chunk);
       from += chunk.length;
@@ -116,8 +153,44 @@ async function fetchOnce(url, part, connectSeconds, progress) {
   if (now.total !== null && from !== now.total) throw new Error('the connection ended early');
 }
 
-/** Trying again will not help. */
-class FatalDownload extends Error {}
+/** Nobody waits longer than this for a server that is busy. */
+const longestWaitSeconds = 60;
+
+/**
+ * Seconds to wait after a failed try, or null when the server asks for more patience than we have.
+ * @param {unknown} error
+ * @param {number} attempt
+ */
+function waitSeconds(error, attempt) {
+  const asked = error instanceof BusyServer ? error.seconds : null;
+  const own = 0.25 * 2 ** attempt;
+  if (asked === null) return own;
+  return asked > longestWaitSeconds ? null : Math.max(asked, own);
+}
+
+/**
+ * Tries again after what may pass: a broken connection, a busy server. A ToolError is final.
+ * @template T
+ * @param {string} url
+ * @param {number} tries
+ * @param {() => Promise<T>} step
+ */
+export async function persist(url, tries, step) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await step();
+    } catch (error) {
+      if (error instanceof ToolError) throw error;
+      const wait = waitSeconds(error, attempt);
+      if (attempt === tries || wait === null) {
+        const reason = error instanceof Error ? (error.cause ?? error) : error;
+        const words = reason instanceof Error ? reason.message || reason.name : String(reason);
+        throw new ToolError(`${url}: ${words}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, wait * 1000));
+    }
+  }
+}
 
 /**
  * Downloads url to target; a partial file of an earlier run is continued.
@@ -129,21 +202,10 @@ class FatalDownload extends Error {}
 export async function download(url, target, expected, options = {}) {
   mkdirSync(path.dirname(target), { recursive: true });
   const part = `${target}.part`;
-  const tries = options.tries ?? 4;
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await fetchOnce(url, part, options.connectSeconds ?? 10, options.progress ?? (() => {}));
-      break;
-    } catch (error) {
-      const reason = error instanceof Error ? (error.cause ?? error) : error;
-      const words = reason instanceof Error ? reason.message || reason.name : String(reason);
-      if (error instanceof FatalDownload || attempt === tries)
-        throw new ToolError(`${url}: ${words}`);
-      await new Promise((resolve) => setTimeout(resolve, 250 * 2 ** attempt));
-    }
-  }
+  const { tries = 4, connectSeconds = 10, progress = () => {} } = options;
+  await persist(url, tries, () => fetchOnce(url, part, connectSeconds, progress));
   const wrong = await fault(part, expected);
-  rmSync(`${part}.json`, { force: true });
+  for (const journal of [`${part}.json`, `${part}.json.new`]) rmSync(journal, { force: true });
   if (wrong !== null) {
     rmSync(part, { force: true });
     throw new ToolError(`${url}: ${wrong}`);
