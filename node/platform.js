@@ -7,7 +7,7 @@
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
+import { parentPort, Worker } from 'node:worker_threads';
 
 /** @type {Platform} */
 export const platform = {
@@ -33,6 +33,22 @@ export const platform = {
     return { size, stream: () => createReadStream(path, { highWaterMark: 1 << 20 }) };
   },
 };
+
+/**
+ * A worker's side of the port to who started it.
+ * @returns {Port}
+ */
+export function ownPort() {
+  const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
+  return {
+    post: (message, transfer = []) => port.postMessage(message, /** @type {any} */ (transfer)),
+    onMessage: (listener) => {
+      port.on('message', listener);
+    },
+    onError: () => {},
+    terminate: () => process.exit(),
+  };
+}
 
 /**
  * @param {Worker} worker

@@ -1,7 +1,5 @@
 /** One more thread of an engine, in Node. */
-import { parentPort } from 'node:worker_threads';
-import { runThread } from '../web/lib/threads.js';
+import { serveThread } from '../web/lib/threads.js';
+import { ownPort } from './platform.js';
 
-const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
-
-port.once('message', (start) => runThread(start, () => port.postMessage('ready')));
+serveThread(ownPort());

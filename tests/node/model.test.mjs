@@ -112,7 +112,8 @@ for (const build of /** @type {const} */ (['st', 'mt'])) {
         },
         { message: 'enough' },
       );
-      assert.ok(seen.length < 100, `saw ${seen.length} pieces`);
+      // How soon, host.test.mjs asserts in steps: here another thread's clock decides.
+      assert.ok(seen.length < 1000, `saw ${seen.length} pieces`);
       assert.ok(seen.every(({ finish }) => finish !== 'length'));
       assert.deepEqual((await collect(model.generate(PROMPT, GREEDY))).tokens, expected);
     });

@@ -178,6 +178,16 @@ export class Engine {
   }
 
   /**
+   * Refuses a prompt that has no room in the context, however empty the engine is.
+   * @param {Int32Array} ids
+   */
+  checkPrompt(ids) {
+    if (ids.length < this.context) return;
+    const most = `at most ${this.context - 1} tokens in a context of ${this.context}`;
+    throw new Error(`prompt: expected ${most}, found ${ids.length}`);
+  }
+
+  /**
    * @param {Int32Array} ids
    * @param {RequestOptions & Sampling} options
    * @returns {number} The request's id.
@@ -225,7 +235,8 @@ export class Engine {
       nGenerated: event.n_generated,
       finish: FINISHES[event.finish],
     };
-    if (type === 'token' && event.n_alternatives) {
+    // Alternatives are there, if none, whenever log-probabilities were asked for.
+    if (type === 'token' && event.alternatives) {
       piece.logprob = event.logprob;
       piece.alternatives = this.#readLogprobs(event.alternatives, event.n_alternatives);
     }

@@ -39,6 +39,7 @@ class Host {
   /** The page's id of each of the engine's requests. @type {Map<number, number>} */
   #live = new Map();
   #running = false;
+  #freed = false;
 
   /**
    * @param {Port} port
@@ -77,6 +78,7 @@ class Host {
       case 'generate': {
         const { prompt, options } = message;
         const ids = engine.tokenize(prompt, options.raw ?? false);
+        engine.checkPrompt(ids); // not at its turn: it need not wait to be refused
         this.#waiting.push({ id, ids, options });
         return this.#run(engine);
       }
@@ -84,8 +86,7 @@ class Host {
         return this.#cancel(id, engine);
       case 'free':
         // Lets the pool's threads end by themselves: a browser takes seconds to end sleeping ones.
-        this.#waiting = [];
-        this.#live.clear();
+        this.#freed = true;
         engine.free();
         return this.#post({ type: 'result', id, value: null });
       case 'tokenize': {
@@ -184,17 +185,32 @@ class Host {
     if (this.#running) return;
     this.#running = true;
     try {
-      while (this.#waiting.length || this.#live.size) {
-        this.#submit(engine);
-        engine.step();
-        this.#emit(engine);
+      while (this.#waiting.length || !engine.idle) {
+        this.#step(engine);
         await this.#turn();
+        if (this.#freed) return;
       }
-    } catch (error) {
-      for (const id of this.#live.values()) this.#fail(id, error);
-      this.#live.clear();
     } finally {
       this.#running = false;
+    }
+  }
+
+  /**
+   * A step that fails ends every answer under way, in the engine too; what waits goes on.
+   * @param {Engine} engine
+   */
+  #step(engine) {
+    try {
+      this.#submit(engine);
+      engine.step();
+      this.#emit(engine);
+    } catch (error) {
+      if (isTrap(error)) throw error;
+      for (const [request, id] of this.#live) {
+        engine.cancel(request);
+        this.#fail(id, error);
+      }
+      this.#live.clear();
     }
   }
 
@@ -210,7 +226,8 @@ class Host {
         this.#live.set(request, id);
         this.#post({ type: 'submitted', id, request });
       } catch (error) {
-        if (error instanceof EngineError && error.full && this.#live.size) return;
+        if (error instanceof EngineError && error.full && !engine.idle) return;
+        if (isTrap(error)) throw error;
         this.#fail(id, error);
       }
       this.#waiting.shift();
@@ -249,12 +266,16 @@ class Host {
    * @param {any} error
    */
   #fail(id, error) {
-    // After a trap the engine's memory can't be trusted: the model is over.
-    const fatal = error instanceof WebAssembly.RuntimeError;
+    const fatal = isTrap(error);
     const text = String(error?.message ?? error);
     const message = text.startsWith('wick: ') ? text : `wick: ${text}`;
     this.#post({ type: 'failed', id: fatal ? null : id, message });
   }
+}
+
+/** After a trap the engine's memory can't be trusted: the model is over. @param {unknown} error */
+function isTrap(error) {
+  return error instanceof WebAssembly.RuntimeError;
 }
 
 /** @returns {Piece} The last piece of a request that never reached the engine. */

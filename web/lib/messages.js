@@ -133,11 +133,9 @@
  *   | { type: 'failed', id: number | null, message: string }} FromWorker A failure without an id
  *   ends the model.
  *
- * @typedef {object} ThreadStart The only message to a thread of the pool.
- * @property {WebAssembly.Module} module
- * @property {WebAssembly.Memory} memory
- * @property {number} engine
- * @property {number} stack
+ * @typedef {{ type: 'start', module: WebAssembly.Module, memory: WebAssembly.Memory,
+ *     engine: number, stack: number }
+ *   | { type: 'join' }} ThreadStart To a thread of the pool, which answers the first by 'ready'.
  *
  * @typedef {object} Port One side of a worker, the same in browsers and Node.
  * @property {(message: any, transfer?: Transferable[]) => void} post

@@ -54,6 +54,22 @@ export const platform = {
 };
 
 /**
+ * A worker's side of the port to who started it.
+ * @returns {Port}
+ */
+export function ownPort() {
+  const scope = /** @type {any} */ (globalThis);
+  return {
+    post: (message, transfer = []) => scope.postMessage(message, transfer),
+    onMessage: (listener) => {
+      scope.onmessage = (/** @type {MessageEvent} */ { data }) => listener(data);
+    },
+    onError: () => {},
+    terminate: () => scope.close(),
+  };
+}
+
+/**
  * @param {Worker} worker
  * @returns {Port}
  */

@@ -1,7 +1,5 @@
 /** One more thread of an engine, in a browser. */
-import { runThread } from './threads.js';
+import { ownPort } from './platform.js';
+import { serveThread } from './threads.js';
 
-const scope = /** @type {any} */ (globalThis);
-
-scope.onmessage = (/** @type {MessageEvent} */ { data }) =>
-  runThread(data, () => scope.postMessage('ready'));
+serveThread(ownPort());

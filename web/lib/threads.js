@@ -1,7 +1,8 @@
 /**
  * The extra threads of an engine on shared memory. Each is a worker with an instance of the same
- * module and a stack of its own. One that does not start within the time-out is done without: the
- * engine never waits for a thread that has not joined.
+ * module and a stack of its own. One that does not start within the time-out is done without: a
+ * thread joins the engine only after the caller's word, so that none is ended that the engine waits
+ * for.
  *
  * @import { Platform, Pool, Port, ThreadStart } from './messages.js'
  */
@@ -14,28 +15,32 @@ const START_MILLISECONDS = 5000;
  * @param {Platform} platform
  * @param {Pool} pool
  * @param {Port[]} ports Out: every worker that was started.
- * @returns {Promise<number>} How many run.
+ * @returns {Promise<number>} How many join.
  */
-export async function startThreads(platform, { stacks, ...start }, ports) {
+export async function startThreads(platform, { module, memory, engine, stacks }, ports) {
   const starts = stacks.slice(1).map((stack) => {
     const port = platform.spawn('thread');
     ports.push(port);
-    return startThread(port, { ...start, stack });
+    return startThread(port, { type: 'start', module, memory, engine, stack });
   });
   return (await Promise.all(starts)).filter(Boolean).length;
 }
 
 /**
  * @param {Port} port
- * @param {ThreadStart} message
- * @returns {Promise<boolean>} Whether it runs.
+ * @param {Extract<ThreadStart, { type: 'start' }>} message
+ * @returns {Promise<boolean>} Whether it joins.
  */
 function startThread(port, message) {
   return new Promise((resolve) => {
+    let ended = false;
     /** @param {boolean} runs */
     const end = (runs) => {
+      if (ended) return;
+      ended = true;
       clearTimeout(timer);
-      if (!runs) port.terminate();
+      if (runs) port.post({ type: 'join' });
+      else port.terminate();
       resolve(runs);
     };
     const timer = setTimeout(() => end(false), START_MILLISECONDS);
@@ -47,14 +52,19 @@ function startThread(port, message) {
 }
 
 /**
- * The whole life of such a thread; returns when the engine is freed.
- * @param {ThreadStart} start
- * @param {() => void} ready
+ * The whole life of such a thread. It says that it is ready, and joins the engine when it is told to.
+ * @param {Port} port
  */
-export async function runThread({ module, memory, stack, engine }, ready) {
-  const exports = await instantiate(module, memory, stack);
-  ready();
-  exports.wick_engine_worker(engine);
+export function serveThread(port) {
+  /** @type {() => void} Returns when the engine is freed. */
+  let join;
+  port.onMessage(async (/** @type {ThreadStart} */ message) => {
+    if (message.type === 'join') return join();
+    const { module, memory, stack, engine } = message;
+    const exports = await instantiate(module, memory, stack);
+    join = () => exports.wick_engine_worker(engine);
+    port.post('ready');
+  });
 }
 
 /**
