@@ -5,13 +5,18 @@
 //   /models/     models/        or $WICK_MODELS
 //
 // Pages are cross-origin isolated (threads need it) and run under the policy that right embedding
-// pages may set: no inline scripts or styles, workers from the same origin. GET and HEAD only.
+// pages may set: no inline scripts or styles, workers from the same origin. GET and HEAD only, and
+// only under its own names, so that no other site's page reads models through a name of its own.
 //
 //   node tools/serve.mjs         127.0.0.1, $PORT or 8080, or the next free port
+//
+// $HOST is the address to bind to; $HOST_NAMES, comma-separated, are further names to answer to,
+// as a proxy in front of it may have.
 import { createReadStream } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
+import { addressOf, boundConnections, namesOf } from './lib/guard.mjs';
 import { inRoot, modelsFolder } from './lib/paths.mjs';
 import { isMain, runMain, say, ToolError } from './lib/run.mjs';
 
@@ -141,12 +146,17 @@ export function parseRange(header, size) {
   return first >= size ? 'unsatisfiable' : [first, Math.min(last, size - 1)];
 }
 
-/** @param {Mount[]} mounts @param {Request} request @param {Response} response */
-async function handle(mounts, request, response) {
+/** @typedef {{ mounts: Mount[], answersTo: (name: string) => boolean }} Site */
+
+/** @param {Site} site @param {Request} request @param {Response} response */
+async function handle({ mounts, answersTo }, request, response) {
+  const address = addressOf(request.url ?? '', request.headers.host ?? '');
+  if (address === null) return answer(response, 400);
+  if (!answersTo(address.name)) return answer(response, 421);
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return answer(response, 405, { Allow: 'GET, HEAD' });
   }
-  const decoded = decodePath(request.url ?? '');
+  const decoded = decodePath(address.path);
   if (decoded === null) return answer(response, 400);
   let found = await locate(mounts, decoded);
   if (found?.status.isDirectory()) {
@@ -195,19 +205,48 @@ async function handle(mounts, request, response) {
 }
 
 /**
- * Starts the server. With `strict` the port is taken or refused, else the next free one serves.
- * @param {{ port?: number, host?: string, mounts?: Mount[], strict?: boolean }} [options] port 0: any
+ * @typedef {object} ServerOptions
+ * @property {number} [port] 0: any
+ * @property {string} [host] address or name to bind to
+ * @property {string[]} [names] further names to answer to
+ * @property {Mount[]} [mounts]
+ * @property {boolean} [strict] the port is taken or refused; else the next free one serves
+ * @property {number} [headerSeconds] in which a request's head must have come
+ * @property {number} [connections] at most so many at once
+ */
+
+/** A response that nobody reads is given up after this. */
+const stalledSeconds = 120;
+
+/** @param {Site} site @param {number} headerSeconds @param {number} connections */
+function createSiteServer(site, headerSeconds, connections) {
+  const milliseconds = headerSeconds * 1000;
+  const times = {
+    headersTimeout: milliseconds,
+    requestTimeout: milliseconds,
+    connectionsCheckingInterval: milliseconds / 4,
+  };
+  const server = createServer(times, (request, response) => {
+    handle(site, request, response).catch(() => response.destroy());
+  });
+  server.setTimeout(stalledSeconds * 1000);
+  boundConnections(server, connections);
+  return server;
+}
+
+/**
+ * Starts the server.
+ * @param {ServerOptions} [options]
  * @returns {Promise<{ url: string, port: number, close: () => Promise<void> }>}
  */
 export async function startServer(options = {}) {
   const host = options.host ?? '127.0.0.1';
-  const mounts = options.mounts ?? siteMounts;
+  const { mounts = siteMounts, headerSeconds = 10, connections = 128 } = options;
+  const site = { mounts, answersTo: namesOf(host, options.names) };
   const wanted = options.port ?? 0;
   const tries = options.strict || wanted === 0 ? 1 : 20;
   for (let port = wanted; port < wanted + tries; port++) {
-    const server = createServer((request, response) => {
-      handle(mounts, request, response).catch(() => response.destroy());
-    });
+    const server = createSiteServer(site, headerSeconds, connections);
     const error = await new Promise((resolve) => {
       server.once('error', resolve);
       server.listen(port, host, () => resolve(null));
@@ -232,7 +271,8 @@ export async function serveSite() {
   if (!Number.isInteger(port) || port < 0 || port > 65535) {
     throw new ToolError(`PORT: expected a number up to 65535, found ${process.env.PORT}`);
   }
-  return startServer({ port, host: process.env.HOST || '127.0.0.1' });
+  const names = (process.env.HOST_NAMES ?? '').split(',').filter((name) => name !== '');
+  return startServer({ port, host: process.env.HOST || '127.0.0.1', names });
 }
 
 if (isMain(import.meta.url)) {

@@ -3,9 +3,11 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
+import { connect } from 'node:net';
+import os, { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { addressOf, namesOf } from '../../tools/lib/guard.mjs';
 import { parseRange, startServer } from '../../tools/serve.mjs';
 
 /** @type {string} */
@@ -43,7 +45,7 @@ after(async () => {
 /**
  * A request whose path is sent as it is written (fetch would tidy it).
  * @param {string} target
- * @param {{ method?: string, headers?: Record<string, string> }} [options]
+ * @param {{ method?: string, port?: number, headers?: Record<string, string> }} [options]
  * @returns {Promise<{ status: number, headers: import('node:http').IncomingHttpHeaders, body: string }>}
  */
 function ask(target, options = {}) {
@@ -164,4 +166,88 @@ test('a taken port: the next one', async () => {
   const second = await startServer({ port: server.port, mounts: [] });
   assert.notEqual(second.port, server.port);
   await second.close();
+});
+
+test('only its own names are answered to, so that no other site can read it under a name of its own', async () => {
+  const { port } = server;
+  for (const host of ['localhost', `localhost:${port}`, `127.0.0.1:${port}`, '[::1]', 'LOCALHOST'])
+    assert.equal((await ask('/', { headers: { host } })).status, 200, host);
+  for (const host of [
+    'evil.example',
+    `evil.example:${port}`,
+    'localhost.evil.example',
+    '10.0.0.1',
+  ]) {
+    const { status, body } = await ask('/models/m.gguf', { headers: { host } });
+    assert.equal(status, 421, host);
+    assert.doesNotMatch(body, /0123/);
+  }
+  for (const host of ['a b', 'user@localhost', '[::1', 'localhost:x'])
+    assert.equal((await ask('/', { headers: { host } })).status, 400, host);
+});
+
+test('a server that is bound to every address has any address, and the names it is given', () => {
+  const everywhere = namesOf('0.0.0.0', ['wick.example']);
+  for (const name of [
+    '192.0.2.7',
+    '2001:db8::1',
+    'localhost',
+    'wick.example',
+    os.hostname().toLowerCase(),
+  ])
+    assert.ok(everywhere(name), name);
+  assert.equal(everywhere('evil.example'), false);
+  assert.ok(namesOf('Box.local')('box.local'));
+});
+
+test('a request may name the whole address, which then counts alone', async () => {
+  const { port } = server;
+  const whole = await ask(`http://127.0.0.1:${port}/models/m.gguf?x=1`);
+  assert.equal(whole.status, 200);
+  assert.equal(whole.body, '0123456789');
+  const headers = { host: 'evil.example' };
+  assert.equal((await ask(`http://localhost:${port}/`, { headers })).status, 200);
+  assert.equal((await ask('http://evil.example/models/m.gguf')).status, 421);
+  assert.equal((await ask(`http://user@127.0.0.1:${port}/`)).status, 400);
+  assert.equal((await ask(`ftp://127.0.0.1:${port}/`)).status, 400);
+  assert.deepEqual(addressOf('http://[::1]:80?a', ''), { path: '/?a', name: '::1' });
+});
+
+/** A connection that sends no whole request, and the promise of its end. @param {number} port */
+async function openIdle(port) {
+  const socket = connect(port, '127.0.0.1');
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.on('error', () => {}).resume();
+  await new Promise((resolve) => socket.once('connect', resolve));
+  socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n');
+  return { socket, closed };
+}
+
+test('connections that wait are bounded and give way to one that asks', async () => {
+  const site = { prefix: '/', folder: path.join(folder, 'site') };
+  const small = await startServer({ mounts: [site], connections: 8, headerSeconds: 600 });
+  try {
+    const idle = [];
+    for (let i = 0; i < 40; i++) idle.push(await openIdle(small.port));
+    assert.equal((await ask('/', { port: small.port })).status, 200);
+    // The request's own place made it one less.
+    await Promise.all(idle.slice(0, 33).map(({ closed }) => closed));
+    assert.deepEqual(
+      idle.slice(33).map(({ socket }) => socket.closed),
+      Array(7).fill(false),
+    );
+  } finally {
+    await small.close();
+  }
+});
+
+test('a request whose head does not come is given up', async () => {
+  const small = await startServer({ mounts: [], headerSeconds: 1 });
+  try {
+    await (
+      await openIdle(small.port)
+    ).closed;
+  } finally {
+    await small.close();
+  }
 });
