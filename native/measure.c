@@ -99,6 +99,15 @@ typedef struct bed { /* operands of one level, from an arena */
   wick_packing packing;
 } bed;
 
+static size_t most_tile_bytes(const wick_kernels *kernels) {
+  size_t most = 0;
+  for (wick_packing p = WICK_PACKED_Q4; p < WICK_N_PACKINGS; p++) {
+    size_t bytes = kernels->tile_bytes(p, N_COLS);
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
 static bool make_bed(bed *b, wick_arena *arena) {
   const wick_kernels *k = b->kernels;
   size_t n_tiles = (N_TOKENS + k->tile_tokens - 1) / k->tile_tokens, rows = k->rows_per_group;
@@ -106,7 +115,7 @@ static bool make_bed(bed *b, wick_arena *arena) {
   b->x = wick_arena_allocate(arena, sizeof(float) * N_TOKENS * N_COLS, 64);
   b->weights = wick_arena_allocate(arena, sizeof(float) * N_ROWS * N_COLS, 64);
   b->out = wick_arena_allocate(arena, sizeof(float) * N_TOKENS * N_ROWS, 64);
-  b->tiles = wick_arena_allocate(arena, n_tiles * k->tile_bytes(N_COLS), 64);
+  b->tiles = wick_arena_allocate(arena, n_tiles * most_tile_bytes(k), 64);
   b->scratch = wick_arena_allocate(arena, k->scratch_bytes(N_COLS), 64);
   if (!b->x || !b->weights || !b->out || !b->tiles || !b->scratch) return false;
   wick_rng rng;
@@ -135,10 +144,12 @@ static bool make_bed(bed *b, wick_arena *arena) {
 }
 
 static void quantize_all(const bed *b, size_t n_tokens) {
-  size_t tile_tokens = b->kernels->tile_tokens, tile_bytes = b->kernels->tile_bytes(N_COLS);
+  size_t tile_tokens = b->kernels->tile_tokens;
+  size_t tile_bytes = b->kernels->tile_bytes(b->packing, N_COLS);
   for (size_t at = 0, i = 0; at < n_tokens; at += tile_tokens, i++) {
     size_t n = n_tokens - at < tile_tokens ? n_tokens - at : tile_tokens;
-    b->kernels->quantize((char *)b->tiles + i * tile_bytes, b->x + at * N_COLS, N_COLS, n, N_COLS);
+    b->kernels->quantize[b->packing]((char *)b->tiles + i * tile_bytes, b->x + at * N_COLS, N_COLS,
+                                     n, N_COLS);
   }
 }
 
@@ -174,22 +185,22 @@ static double peak(void (*run)(const bed *b), const bed *b, size_t n_tokens) {
   return best;
 }
 
+static void measure_packing(bed *b, wick_packing packing, double *matvec, double *matmul) {
+  b->packing = packing;
+  quantize_all(b, 1);
+  *matvec = peak(run_matvec, b, 1);
+  quantize_all(b, N_TOKENS);
+  *matmul = peak(run_matmul, b, N_TOKENS);
+}
+
 bool cli_measure_kernels(const wick_kernels *kernels, cli_kernel_peaks *out) {
   wick_arena arena;
   wick_arena_init(&arena, NULL);
   bed b = {.kernels = kernels};
   bool good = make_bed(&b, &arena);
   if (good) {
-    quantize_all(&b, 1);
-    b.packing = WICK_PACKED_Q4;
-    out->matvec_q4 = peak(run_matvec, &b, 1);
-    b.packing = WICK_PACKED_Q8;
-    out->matvec_q8 = peak(run_matvec, &b, 1);
-    quantize_all(&b, N_TOKENS);
-    b.packing = WICK_PACKED_Q4;
-    out->matmul_q4 = peak(run_matmul, &b, N_TOKENS);
-    b.packing = WICK_PACKED_Q8;
-    out->matmul_q8 = peak(run_matmul, &b, N_TOKENS);
+    measure_packing(&b, WICK_PACKED_Q4, &out->matvec_q4, &out->matmul_q4);
+    measure_packing(&b, WICK_PACKED_Q8, &out->matvec_q8, &out->matmul_q8);
     out->matmul_f32 = peak(run_matmul_f32, &b, N_TOKENS);
   }
   wick_arena_free(&arena);

@@ -23,14 +23,13 @@
  *
  * So a lane is a row: no sum ever crosses lanes, and every instruction set adds in one order.
  *
- * Activations for packed weights: each token's row is cut into blocks of 32; a block has a scale s,
- * codes q in -127..127, and t = s * (float)(sum of q). Of the scales s = max|x| / (127 - k), k =
- * 0..3, with q = round-to-nearest-even(x * ((127 - k) / max|x|)), the first with the least sum of
- * (x - s q)^2 is taken, which leaves a seventh less noise than k = 0 alone. That sum runs in eight
- * lanes: lane l adds columns l, l+8, l+16, l+24 in turn; then lanes l and l+4, l and l+2, l and l+1
- * are added. A block whose max|x| / 127 is no normal number counts as zeros (s = 0, all q = 0); one
- * with an infinity or NaN gives NaN (s = NaN, all q = 0). The product of a row and a token, block
- * after block:
+ * Activations for packed weights: each token's row is cut into blocks of 32; a block has a scale
+ * s = max|x| / Q and codes q = round-to-nearest-even(x * (Q / max|x|)). For Q4 weights Q = 127: one
+ * byte a code, and t = s * (float)(sum of q) besides. For Q8 weights, whose own codes are that fine
+ * already and most of which are a model's head, Q = 32767: two bytes a code, so that rounding the
+ * activations loses nothing that shows. A block whose max|x| / Q is no normal number counts as
+ * zeros (s = 0, all q = 0); one with an infinity or NaN gives NaN (s = NaN, all q = 0). The product
+ * of a row and a token, block after block, the integer sums exact:
  *
  *   Q4:  acc = fma((float)sum(nibble * q), d * s, acc); acc = fma(m, t, acc)
  *   Q8:  acc = fma((float)sum(code * q), d * s, acc)
@@ -54,11 +53,17 @@ enum { WICK_BLOCK = 32 };          /* columns of a packed block and of an activa
 enum { WICK_KV_BLOCK = 32 };       /* positions of a KV cache block */
 enum { WICK_MAX_GROUP_ROWS = 32 }; /* R is at most this */
 
+/* Activations for weights of one packing: n_tokens <= tile_tokens rows x[token * stride + column]
+ * into one tile (64-byte aligned). A tile of one token may be laid out differently from a larger
+ * one; matvec reads only the former, matmul with n_tokens == 1 calls matvec. */
+typedef void wick_quantize_function(void *tile, const float *x, size_t stride, size_t n_tokens,
+                                    size_t n_cols);
+
 /* Products of packed weights with quantized activations, for one token.
  * out:     float32 [n_rows], n_rows = rows of these groups, the last one maybe partial: only n_rows
  *          values are written
  * groups:  ceil(n_rows / R) packed groups of n_cols columns (a multiple of 32), any alignment
- * tile:    activations of one token, from quantize */
+ * tile:    activations of one token, from this packing's quantize */
 typedef void wick_matvec_function(float *out, size_t n_rows, size_t n_cols, const void *groups,
                                   const void *tile);
 
@@ -75,14 +80,11 @@ typedef struct wick_kernels {
   size_t rows_per_group; /* R: 8 or 16 or 32 */
   size_t tile_tokens;    /* tokens of an activation tile */
 
-  /* -- packed weights -- */
-  size_t (*tile_bytes)(size_t n_cols);    /* of one tile, a multiple of 64 */
-  size_t (*scratch_bytes)(size_t n_cols); /* for matmul, a multiple of 64 */
-  /* n_tokens <= tile_tokens rows x[token * stride + column] into one tile (64-byte aligned). A tile
-   * of one token may be laid out differently from a larger one; matvec reads only the former,
-   * matmul with n_tokens == 1 calls matvec. */
-  void (*quantize)(void *tile, const float *x, size_t stride, size_t n_tokens, size_t n_cols);
-  wick_matvec_function *matvec[WICK_N_PACKINGS]; /* [WICK_PACKED_NONE] is NULL */
+  /* -- packed weights; [WICK_PACKED_NONE] is NULL -- */
+  size_t (*tile_bytes)(wick_packing packing, size_t n_cols); /* of one tile, a multiple of 64 */
+  size_t (*scratch_bytes)(size_t n_cols);                    /* for matmul, a multiple of 64 */
+  wick_quantize_function *quantize[WICK_N_PACKINGS];
+  wick_matvec_function *matvec[WICK_N_PACKINGS];
   wick_matmul_function *matmul[WICK_N_PACKINGS];
 
   /* -- float weights (WICK_PACKED_NONE) -- */

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/activation.h"
+
 enum {
   N_COLS = 64,
   MAX_ROWS = WICK_MAX_GROUP_ROWS + 1, /* two groups of any level, the second partial */
@@ -30,10 +32,12 @@ static uint32_t next_random(probe *p) {
   return p->state >> 16;
 }
 
-/* Integers up to 127 in size; every block starts with +-127, so its scale is exactly 1. */
-static void make_activations(probe *p) {
+/* Integers; every block starts with +-largest, so its scale is 1, and
+ * token 0 is of that size throughout. */
+static void make_activations(probe *p, int largest) {
   for (size_t i = 0; i < p->n_tokens * N_COLS; i++) {
-    float magnitude = i % WICK_BLOCK == 0 || i < N_COLS ? 127.0f : (float)(next_random(p) % 128);
+    bool extreme = i % WICK_BLOCK == 0 || i < N_COLS;
+    float magnitude = (float)(extreme ? largest : (int)(next_random(p) % 128));
     p->x[i] = next_random(p) & 1 ? magnitude : -magnitude;
   }
 }
@@ -56,7 +60,7 @@ static bool multiply(probe *p, const wick_kernels *table, wick_dtype dtype, size
   size_t r = table->rows_per_group, tile_tokens = table->tile_tokens;
   wick_packing packing = wick_packing_for(dtype, N_COLS);
   size_t group_bytes = wick_packed_group_bytes(packing, r, N_COLS);
-  size_t tile_bytes = table->tile_bytes(N_COLS);
+  size_t tile_bytes = table->tile_bytes(packing, N_COLS);
   size_t n_groups = (n_rows + r - 1) / r, n_tiles = (p->n_tokens + tile_tokens - 1) / tile_tokens;
   if (n_groups * group_bytes > SPACE_BYTES || n_tiles * tile_bytes > SPACE_BYTES ||
       table->scratch_bytes(N_COLS) > SPACE_BYTES)
@@ -70,8 +74,8 @@ static bool multiply(probe *p, const wick_kernels *table, wick_dtype dtype, size
   }
   for (size_t t = 0; t < p->n_tokens; t += tile_tokens) {
     size_t in_tile = p->n_tokens - t < tile_tokens ? p->n_tokens - t : tile_tokens;
-    table->quantize(p->tiles + t / tile_tokens * tile_bytes, p->x + t * N_COLS, N_COLS, in_tile,
-                    N_COLS);
+    table->quantize[packing](p->tiles + t / tile_tokens * tile_bytes, p->x + t * N_COLS, N_COLS,
+                             in_tile, N_COLS);
   }
   table->matmul[packing](out, n_rows, n_rows, N_COLS, p->groups, p->tiles, p->n_tokens, p->scratch);
   return true;
@@ -97,7 +101,7 @@ static bool packed_is_right(probe *p, const wick_kernels *reference, const wick_
   size_t several = table->tile_tokens + 1 < MAX_TOKENS ? table->tile_tokens + 1 : MAX_TOKENS;
   for (int single = 0; single < 2; single++) { /* the tile, then the vector kernel */
     p->n_tokens = single ? 1 : several;
-    make_activations(p);
+    make_activations(p, dtype == WICK_DTYPE_Q8_0 ? WICK_LARGEST_CODE_Q8 : WICK_LARGEST_CODE_Q4);
     if (!multiply(p, reference, dtype, block_bytes, n_rows, p->expected)) return false;
     if (!multiply(p, table, dtype, block_bytes, n_rows, p->found)) return false;
     if (!same(p->found, p->expected, p->n_tokens * n_rows)) return false;
@@ -111,7 +115,7 @@ static bool sums_are_right(probe *p, const wick_kernels *reference, const wick_k
   float block[HEAD * WICK_KV_BLOCK];
   for (size_t i = 0; i < HEAD * WICK_KV_BLOCK; i++) block[i] = (float)(next_random(p) % 64);
   p->n_tokens = QUERIES;
-  make_activations(p);
+  make_activations(p, 127);
 
   reference->attention_scores(p->expected, WICK_KV_BLOCK, p->x, QUERIES, block, HEAD);
   table->attention_scores(p->found, WICK_KV_BLOCK, p->x, QUERIES, block, HEAD);

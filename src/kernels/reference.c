@@ -11,14 +11,15 @@
 
 enum { ROWS = 8, TILE_TOKENS = 4 };
 
-/* A tile is [token][block]. */
+/* A tile is [token][block], for weights of either packing. */
 typedef struct activation_block {
   float scale;  /* s */
   float offset; /* t = s * sum of codes */
-  int8_t codes[WICK_BLOCK];
+  int16_t codes[WICK_BLOCK];
 } activation_block;
 
-static size_t tile_bytes(size_t n_cols) {
+static size_t tile_bytes(wick_packing packing, size_t n_cols) {
+  (void)packing;
   size_t bytes = TILE_TOKENS * (n_cols / WICK_BLOCK) * sizeof(activation_block);
   return (bytes + 63) / 64 * 64;
 }
@@ -28,40 +29,34 @@ static size_t scratch_bytes(size_t n_cols) {
   return 0;
 }
 
-/* What a scale loses: the sum of (x - s q)^2, in the order of kernels.h. */
-static float quantization_error(const void *values, wick_block_scale s) {
-  const float *x = values;
-  float lanes[8] = {0};
-  for (int c = 0; c < WICK_BLOCK; c++) {
-    float error = x[c] - nearbyintf(x[c] * s.inverse) * s.scale;
-    lanes[c % 8] += error * error;
-  }
-  for (int half = 4; half >= 1; half /= 2)
-    for (int l = 0; l < half; l++) lanes[l] += lanes[l + half];
-  return lanes[0];
-}
-
-static void quantize_block(activation_block *block, const float *x) {
-  uint32_t bits = 0;
+static void quantize_block(activation_block *block, const float *x, int largest_code) {
+  uint32_t largest = 0;
   for (int c = 0; c < WICK_BLOCK; c++)
-    if (wick_magnitude_bits(x[c]) > bits) bits = wick_magnitude_bits(x[c]);
-  float largest = wick_largest_magnitude(bits);
-  wick_block_scale best = {largest, 0}; /* NaN or 0: no codes */
-  if (largest > 0) best = wick_best_scale(largest, x, quantization_error);
+    if (wick_magnitude_bits(x[c]) > largest) largest = wick_magnitude_bits(x[c]);
+  wick_block_scale s = wick_scale_block(largest, largest_code);
   int sum = 0;
   for (int c = 0; c < WICK_BLOCK; c++) {
-    int code = largest > 0 ? (int)nearbyintf(x[c] * best.inverse) : 0;
-    block->codes[c] = (int8_t)code;
+    int code = s.inverse > 0 ? (int)nearbyintf(x[c] * s.inverse) : 0;
+    block->codes[c] = (int16_t)code;
     sum += code;
   }
-  block->scale = best.scale;
-  block->offset = best.scale * (float)sum;
+  block->scale = s.scale;
+  block->offset = s.scale * (float)sum;
 }
 
-static void quantize(void *tile, const float *x, size_t stride, size_t n_tokens, size_t n_cols) {
-  activation_block *block = tile;
+static void quantize(activation_block *block, const float *x, size_t stride, size_t n_tokens,
+                     size_t n_cols, int largest_code) {
   for (size_t token = 0; token < n_tokens; token++)
-    for (size_t c = 0; c < n_cols; c += WICK_BLOCK) quantize_block(block++, x + token * stride + c);
+    for (size_t c = 0; c < n_cols; c += WICK_BLOCK)
+      quantize_block(block++, x + token * stride + c, largest_code);
+}
+
+static void quantize_q4(void *tile, const float *x, size_t stride, size_t n_tokens, size_t n_cols) {
+  quantize(tile, x, stride, n_tokens, n_cols, WICK_LARGEST_CODE_Q4);
+}
+
+static void quantize_q8(void *tile, const float *x, size_t stride, size_t n_tokens, size_t n_cols) {
+  quantize(tile, x, stride, n_tokens, n_cols, WICK_LARGEST_CODE_Q8);
 }
 
 static float read_half(const uint8_t *bytes) {
@@ -123,7 +118,8 @@ static void matvec_q8(float *out, size_t n_rows, size_t n_cols, const void *grou
 static void matmul(float *out, size_t out_stride, size_t n_rows, size_t n_cols, const void *groups,
                    const void *tiles, size_t n_tokens, wick_matvec_function *matvec) {
   for (size_t token = 0; token < n_tokens; token++) {
-    const uint8_t *tile = (const uint8_t *)tiles + token / TILE_TOKENS * tile_bytes(n_cols);
+    const uint8_t *tile =
+        (const uint8_t *)tiles + token / TILE_TOKENS * tile_bytes(WICK_PACKED_NONE, n_cols);
     size_t in_tile = token % TILE_TOKENS * (n_cols / WICK_BLOCK) * sizeof(activation_block);
     matvec(out + token * out_stride, n_rows, n_cols, groups, tile + in_tile);
   }
@@ -222,7 +218,7 @@ void wick_kernels_reference(wick_kernels *table) {
       .tile_tokens = TILE_TOKENS,
       .tile_bytes = tile_bytes,
       .scratch_bytes = scratch_bytes,
-      .quantize = quantize,
+      .quantize = {[WICK_PACKED_Q4] = quantize_q4, [WICK_PACKED_Q8] = quantize_q8},
       .matvec = {[WICK_PACKED_Q4] = matvec_q4, [WICK_PACKED_Q8] = matvec_q8},
       .matmul = {[WICK_PACKED_Q4] = matmul_q4, [WICK_PACKED_Q8] = matmul_q8},
       .matmul_f32 = matmul_f32,

@@ -32,15 +32,16 @@ static void copy_hidden(const pass *run, const wick_team *team, int state, const
            n * sizeof(float));
 }
 
-static bool wants_tiles(const wick_matrix *matrix) {
-  return matrix->packing != WICK_PACKED_NONE;
+/* The packings that products want tiles for, as bits. */
+static unsigned wants(const wick_matrix *matrix) {
+  return 1u << matrix->packing & ~(1u << WICK_PACKED_NONE);
 }
 
 /* rows [n][stride] of n_cols, normalized by weight (or as they are), in the forms that a product
  * wants. All threads see the result. */
 static wick_activations prepare(const pass *run, const wick_team *team, const float *rows,
                                 size_t stride, size_t n, size_t n_cols, const float *weight,
-                                bool tiles) {
+                                unsigned packings) {
   const wick_kernels *kernels = run->kernels;
   wick_workspace *space = run->space;
   wick_thread_space *own = &space->threads[team->thread];
@@ -51,26 +52,30 @@ static wick_activations prepare(const pass *run, const wick_team *team, const fl
       kernels->rmsnorm(own->row, rows, weight, n_cols, epsilon);
       out.rows = own->row;
     }
-    if (tiles) kernels->quantize(own->tile, out.rows, n_cols, 1, n_cols);
-    out.tiles = own->tile;
+    for (wick_packing p = WICK_PACKED_NONE; p < WICK_N_PACKINGS; p++) {
+      if (!(packings >> p & 1)) continue;
+      kernels->quantize[p](own->tiles[p], out.rows, n_cols, 1, n_cols);
+      out.tiles[p] = own->tiles[p];
+    }
     return out;
   }
-  if (!weight && !tiles) return out;
+  if (!weight && !packings) return out;
   if (weight) {
     out.rows = space->normed;
     out.stride = space->max_cols;
   }
-  out.tiles = space->tiles;
-  size_t each = kernels->tile_tokens, bytes = kernels->tile_bytes(n_cols), begin, end;
+  memcpy(out.tiles, space->tiles, sizeof out.tiles);
+  size_t each = kernels->tile_tokens, begin, end;
   wick_team_range(team, (n + each - 1) / each, &begin, &end);
   for (size_t tile = begin; tile < end; tile++) {
     size_t first = tile * each, count = n - first < each ? n - first : each;
     for (size_t t = first; weight && t < first + count; t++)
       kernels->rmsnorm(space->normed + t * space->max_cols, rows + t * stride, weight, n_cols,
                        epsilon);
-    if (tiles)
-      kernels->quantize(space->tiles + tile * bytes, out.rows + first * out.stride, out.stride,
-                        count, n_cols);
+    for (wick_packing p = WICK_PACKED_NONE; p < WICK_N_PACKINGS; p++)
+      if (packings >> p & 1)
+        kernels->quantize[p]((char *)space->tiles[p] + tile * kernels->tile_bytes(p, n_cols),
+                             out.rows + first * out.stride, out.stride, count, n_cols);
   }
   wick_barrier(team);
   return out;
@@ -277,7 +282,7 @@ static void feed_forward(const pass *run, const wick_team *team, const wick_laye
   size_t n_ffn = (size_t)run->config->n_ffn, first, n;
   void *scratch = space->threads[team->thread].scratch;
   wick_activations in = prepare(run, team, space->x, n_embd, n_tokens, n_embd, layer->ffn_norm,
-                                wants_tiles(&layer->gate) || wants_tiles(&layer->up));
+                                wants(&layer->gate) | wants(&layer->up));
   const wick_matrix *widest =
       layer->gate.rows_per_group >= layer->up.rows_per_group ? &layer->gate : &layer->up;
   share_rows(team, widest, &first, &n);
@@ -289,7 +294,7 @@ static void feed_forward(const pass *run, const wick_team *team, const wick_laye
     run->kernels->silu_multiply(gate, gate, space->up + t * n_ffn + first, n);
   }
   wick_barrier(team);
-  in = prepare(run, team, space->gate, n_ffn, n_tokens, n_ffn, NULL, wants_tiles(&layer->down));
+  in = prepare(run, team, space->gate, n_ffn, n_tokens, n_ffn, NULL, wants(&layer->down));
   multiply_add(run, team, &layer->down, &in);
 }
 
@@ -324,7 +329,7 @@ static void predict(const pass *run, const wick_team *team) {
   wick_barrier(team);
   const wick_matrix *head = wick_model_head(run->model);
   wick_activations in = prepare(run, team, space->y, n_embd, batch->n_outputs, n_embd,
-                                run->model->output_norm, wants_tiles(head));
+                                run->model->output_norm, wants(head));
   size_t first, n;
   share_rows(team, head, &first, &n);
   wick_matrix_multiply(head, run->kernels, first, n, &in, batch->logits + first, n_vocab,
@@ -339,15 +344,15 @@ static void run_pass(void *context, const wick_team *team) {
   embed(run, team);
   for (int i = 0; i < run->config->n_layers; i++) {
     const wick_layer *layer = &run->model->layers[i];
-    bool tiles = wants_tiles(&layer->q) || wants_tiles(&layer->k) || wants_tiles(&layer->v);
-    wick_activations in =
-        prepare(run, team, space->x, n_embd, batch->n_tokens, n_embd, layer->attention_norm, tiles);
+    unsigned packings = wants(&layer->q) | wants(&layer->k) | wants(&layer->v);
+    wick_activations in = prepare(run, team, space->x, n_embd, batch->n_tokens, n_embd,
+                                  layer->attention_norm, packings);
     project(run, team, i, &in);
     wick_barrier(team);
     attend(run, team, i);
     wick_barrier(team);
     in = prepare(run, team, space->attended, space->q_size, batch->n_tokens, space->q_size, NULL,
-                 wants_tiles(&layer->o));
+                 wants(&layer->o));
     multiply_add(run, team, &layer->o, &in);
     wick_barrier(team);
     feed_forward(run, team, layer);

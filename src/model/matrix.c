@@ -76,10 +76,11 @@ void wick_matrix_multiply(const wick_matrix *matrix, const wick_kernels *kernels
   const uint8_t *data = matrix->data + first / matrix->rows_per_group * matrix->group_bytes;
   if (matrix->packing != WICK_PACKED_NONE) {
     if (x->n_tokens == 1)
-      kernels->matvec[matrix->packing](out, n_rows, matrix->n_cols, data, x->tiles);
+      kernels->matvec[matrix->packing](out, n_rows, matrix->n_cols, data,
+                                       x->tiles[matrix->packing]);
     else
-      kernels->matmul[matrix->packing](out, out_stride, n_rows, matrix->n_cols, data, x->tiles,
-                                       x->n_tokens, scratch);
+      kernels->matmul[matrix->packing](out, out_stride, n_rows, matrix->n_cols, data,
+                                       x->tiles[matrix->packing], x->n_tokens, scratch);
     return;
   }
   bool in_place = matrix->dtype == WICK_DTYPE_F32 && (uintptr_t)data % sizeof(float) == 0;

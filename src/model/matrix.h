@@ -35,7 +35,7 @@ void wick_matrix_row(const wick_matrix *matrix, size_t r, float *out);
 typedef struct wick_activations {
   const float *rows;
   size_t stride;
-  const void *tiles;
+  const void *tiles[WICK_N_PACKINGS]; /* of the packings that were asked for */
   size_t n_tokens;
 } wick_activations;
 

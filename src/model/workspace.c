@@ -27,6 +27,17 @@ static void fill_rope(wick_workspace *workspace, const wick_model *model, float 
     }
 }
 
+/* n_tiles tiles of any width for each packing. */
+static bool take_tiles(wick_workspace *workspace, const wick_model *model, size_t n_tiles,
+                       void *tiles[WICK_N_PACKINGS]) {
+  for (int p = WICK_PACKED_NONE + 1; p < WICK_N_PACKINGS; p++) {
+    size_t bytes = model->kernels.tile_bytes((wick_packing)p, workspace->max_cols);
+    tiles[p] = take(&workspace->arena, n_tiles, bytes);
+    if (!tiles[p]) return false;
+  }
+  return true;
+}
+
 static bool take_thread(wick_workspace *workspace, const wick_model *model,
                         wick_thread_space *thread) {
   wick_arena *arena = &workspace->arena;
@@ -34,7 +45,7 @@ static bool take_thread(wick_workspace *workspace, const wick_model *model,
   size_t dim = (size_t)config->head_dim;
   size_t n = workspace->group_tokens * (size_t)(config->n_heads / config->n_kv_heads);
   thread->row = take(arena, workspace->max_cols, sizeof(float));
-  thread->tile = take(arena, workspace->tile_bytes, 1);
+  bool tiles = take_tiles(workspace, model, 1, thread->tiles);
   thread->scratch = take(arena, wick_matrix_scratch_bytes(&model->kernels, workspace->max_cols), 1);
   thread->queries = take(arena, n * dim, sizeof(float));
   thread->split = take(arena, n * dim, sizeof(float));
@@ -43,7 +54,7 @@ static bool take_thread(wick_workspace *workspace, const wick_model *model,
   thread->partials = take(arena, n, sizeof(wick_partial));
   thread->merged = take(arena, n, sizeof(wick_partial));
   thread->positions = take(arena, n, sizeof(int32_t));
-  return thread->row && thread->tile && thread->scratch && thread->queries && thread->split &&
+  return thread->row && tiles && thread->scratch && thread->queries && thread->split &&
          thread->state && thread->scores && thread->partials && thread->merged && thread->positions;
 }
 
@@ -56,7 +67,7 @@ static bool take_all(wick_workspace *workspace, const wick_model *model) {
   size_t n_tiles = (n_tokens + model->kernels.tile_tokens - 1) / model->kernels.tile_tokens;
   workspace->x = take(arena, n_tokens * n_embd, sizeof(float));
   workspace->normed = take(arena, n_tokens * workspace->max_cols, sizeof(float));
-  workspace->tiles = take(arena, n_tiles, workspace->tile_bytes);
+  bool tiles = take_tiles(workspace, model, n_tiles, workspace->tiles);
   workspace->qkv =
       take(arena, n_tokens * (workspace->q_size + 2 * workspace->kv_size), sizeof(float));
   workspace->attended = take(arena, n_tokens * workspace->q_size, sizeof(float));
@@ -70,9 +81,9 @@ static bool take_all(wick_workspace *workspace, const wick_model *model) {
   workspace->partial_values = take(arena, n_splits * n_heads * dim, sizeof(float));
   workspace->next_group = take(arena, (size_t)config->n_layers, sizeof(atomic_size_t));
   workspace->threads = take(arena, (size_t)workspace->max_threads, sizeof(wick_thread_space));
-  if (!workspace->x || !workspace->normed || !workspace->tiles || !workspace->qkv ||
-      !workspace->attended || !workspace->gate || !workspace->up || !workspace->y ||
-      !workspace->cosines || !workspace->sines || !workspace->groups || !workspace->partials ||
+  if (!workspace->x || !workspace->normed || !tiles || !workspace->qkv || !workspace->attended ||
+      !workspace->gate || !workspace->up || !workspace->y || !workspace->cosines ||
+      !workspace->sines || !workspace->groups || !workspace->partials ||
       !workspace->partial_values || !workspace->next_group || !workspace->threads)
     return false;
   for (int i = 0; i < workspace->max_threads; i++)
@@ -100,7 +111,6 @@ wick_status wick_workspace_new(const wick_allocator *allocator, const wick_model
   workspace->kv_size = (size_t)config->n_kv_heads * (size_t)config->head_dim;
   size_t cols = largest(workspace->q_size, largest((size_t)config->n_embd, (size_t)config->n_ffn));
   workspace->max_cols = (cols + WICK_BLOCK - 1) / WICK_BLOCK * WICK_BLOCK;
-  workspace->tile_bytes = model->kernels.tile_bytes(workspace->max_cols);
   workspace->group_tokens =
       largest(1, GROUP_QUERIES / (size_t)(config->n_heads / config->n_kv_heads));
   workspace->n_splits = (n_context + WICK_SPLIT - 1) / WICK_SPLIT;

@@ -34,7 +34,7 @@ typedef struct bench {
   packed_matrix weights[N_SHAPES]; /* count matrices, one after another */
   float *x, *out;
   uint16_t *halves;
-  uint8_t *tile, *tiles[2], *scratch; /* tiles: N_TOKENS of 576 and of 1536 columns */
+  uint8_t *tile[N_SHAPES], *tiles[N_SHAPES], *scratch; /* of one token and of N_TOKENS */
   size_t n_tokens;
   const char *wanted; /* in the names of the kernels to time */
 } bench;
@@ -104,14 +104,14 @@ static size_t matrix_bytes(const bench *b, int i) {
 static void run_matvec(bench *b, int i, size_t number) {
   const packed_matrix *w = &b->weights[i];
   b->table->matvec[w->packing](b->out, w->n_rows, w->n_cols, w->data + number * matrix_bytes(b, i),
-                               b->tile);
+                               b->tile[i]);
 }
 
 static void run_matmul(bench *b, int i, size_t number) {
   const packed_matrix *w = &b->weights[i];
   b->table->matmul[w->packing](b->out, w->n_rows, w->n_rows, w->n_cols,
-                               w->data + number * matrix_bytes(b, i), b->tiles[w->n_cols == 1536],
-                               b->n_tokens, b->scratch);
+                               w->data + number * matrix_bytes(b, i), b->tiles[i], b->n_tokens,
+                               b->scratch);
 }
 
 /* All matrices of a decode step, in the model's order. */
@@ -165,10 +165,10 @@ static void head(bench *b) {
   run_matmul(b, 4, 0);
 }
 static void quantize(bench *b) {
-  b->table->quantize(b->tile, b->x, 576, 1, 576);
+  b->table->quantize[WICK_PACKED_Q4](b->tile[0], b->x, 576, 1, 576);
 }
 static void quantize_tile(bench *b) {
-  b->table->quantize(b->tiles[0], b->x, 576, b->table->tile_tokens, 576);
+  b->table->quantize[WICK_PACKED_Q4](b->tiles[0], b->x, 576, b->table->tile_tokens, 576);
 }
 static void matmul_f32(bench *b) {
   b->table->matmul_f32(b->out, 576, 576, 576, b->x, b->x, 576, b->n_tokens);
@@ -207,16 +207,16 @@ static void bench_level(const wick_kernels *table, const char *wanted) {
   test_random random = {1};
   bench b = {.table = table, .wanted = wanted};
   make_weights(&b, &random);
-  size_t most_tile = table->tile_bytes(MOST_COLS);
   b.x = test_allocate_aligned(N_TOKENS * MOST_COLS * sizeof(float));
   random_fill(&random, b.x, N_TOKENS * MOST_COLS, 1);
   b.out = test_allocate_aligned(24 * MOST_ROWS * sizeof(float));
-  b.tile = test_allocate_aligned(most_tile);
   b.halves = test_allocate(4096 * sizeof(uint16_t));
   for (size_t i = 0; i < 4096; i++) b.halves[i] = (uint16_t)(i * 7);
-  table->quantize(b.tile, b.x, MOST_COLS, 1, MOST_COLS);
-  b.tiles[0] = quantize_tiles(table, b.x, 576, N_TOKENS, 576);
-  b.tiles[1] = quantize_tiles(table, b.x, MOST_COLS, N_TOKENS, MOST_COLS);
+  for (int i = 0; i < N_SHAPES; i++) {
+    size_t n_cols = shapes[i].n_cols;
+    b.tile[i] = quantize_tiles(table, b.x, n_cols, 1, n_cols, b.weights[i].packing);
+    b.tiles[i] = quantize_tiles(table, b.x, n_cols, N_TOKENS, n_cols, b.weights[i].packing);
+  }
   b.scratch = test_allocate_aligned(table->scratch_bytes(MOST_COLS));
 
   double all_bytes = 0;
@@ -250,13 +250,14 @@ static void bench_level(const wick_kernels *table, const char *wanted) {
   measure(&b, "exp 2048", "G/s", 2048, exp_sum);
   measure(&b, "f16 to f32", "G/s", 4096, f16_to_f32);
 
-  for (int i = 0; i < N_SHAPES; i++) free(b.weights[i].memory);
+  for (int i = 0; i < N_SHAPES; i++) {
+    free(b.weights[i].memory);
+    free(b.tile[i]);
+    free(b.tiles[i]);
+  }
   free(b.x);
   free(b.out);
   free(b.halves);
-  free(b.tile);
-  free(b.tiles[0]);
-  free(b.tiles[1]);
   free(b.scratch);
 }
 

@@ -118,14 +118,14 @@ static inline packed_matrix pack_matrix(const wick_kernels *table, const source_
 
 /* n_tokens rows of x, stride apart, in tiles. */
 static inline uint8_t *quantize_tiles(const wick_kernels *table, const float *x, size_t stride,
-                                      size_t n_tokens, size_t n_cols) {
-  size_t tile_tokens = table->tile_tokens, tile_bytes = table->tile_bytes(n_cols);
+                                      size_t n_tokens, size_t n_cols, wick_packing packing) {
+  size_t tile_tokens = table->tile_tokens, tile_bytes = table->tile_bytes(packing, n_cols);
   size_t n_tiles = (n_tokens + tile_tokens - 1) / tile_tokens;
   uint8_t *tiles = test_allocate_aligned(n_tiles * tile_bytes);
   for (size_t i = 0; i < n_tiles; i++) {
     size_t first = i * tile_tokens;
     size_t n = n_tokens - first < tile_tokens ? n_tokens - first : tile_tokens;
-    table->quantize(tiles + i * tile_bytes, x + first * stride, stride, n, n_cols);
+    table->quantize[packing](tiles + i * tile_bytes, x + first * stride, stride, n, n_cols);
   }
   return tiles;
 }
@@ -133,7 +133,7 @@ static inline uint8_t *quantize_tiles(const wick_kernels *table, const float *x,
 /* The whole product by one table: quantize, then the vector or the tile kernel. */
 static inline void multiply(const wick_kernels *table, const packed_matrix *w, const float *x,
                             size_t stride, size_t n_tokens, float *out, size_t out_stride) {
-  uint8_t *tiles = quantize_tiles(table, x, stride, n_tokens, w->n_cols);
+  uint8_t *tiles = quantize_tiles(table, x, stride, n_tokens, w->n_cols, w->packing);
   uint8_t *scratch = test_allocate_aligned(table->scratch_bytes(w->n_cols));
   table->matmul[w->packing](out, out_stride, w->n_rows, w->n_cols, w->data, tiles, n_tokens,
                             scratch);
@@ -143,7 +143,7 @@ static inline void multiply(const wick_kernels *table, const packed_matrix *w, c
 
 static inline void multiply_vector(const wick_kernels *table, const packed_matrix *w,
                                    const float *x, float *out) {
-  uint8_t *tile = quantize_tiles(table, x, w->n_cols, 1, w->n_cols);
+  uint8_t *tile = quantize_tiles(table, x, w->n_cols, 1, w->n_cols, w->packing);
   table->matvec[w->packing](out, w->n_rows, w->n_cols, w->data, tile);
   free(tile);
 }

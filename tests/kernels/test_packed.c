@@ -90,8 +90,9 @@ static void check_sizes(tap *t, const wick_kernels *table, wick_dtype dtype) {
   printf("# worst %.3f of the tolerance\n", worst);
 }
 
-/* Inputs whose sums are exact in any order: integers, scales that are powers of two. */
-static void check_exact(tap *t, const wick_kernels *table, wick_dtype dtype) {
+/* Inputs whose sums are exact in any order: integers, scales that are powers of two. extreme: each
+ * block of weights is one extreme code throughout, each block of activations one extreme value. */
+static void check_exact(tap *t, const wick_kernels *table, wick_dtype dtype, bool extreme) {
   test_random random = {11};
   size_t n_tokens = table->tile_tokens + 1, n_cols = 128;
   source_matrix m = source_new(dtype, 2 * table->rows_per_group + 1, n_cols);
@@ -102,15 +103,17 @@ static void check_exact(tap *t, const wick_kernels *table, wick_dtype dtype) {
     if (dtype == WICK_DTYPE_Q4_1) memcpy(block + 2, "\x00\xc2", 2); /* -3 */
     static const uint8_t fills[2][4] = {{0x00, 0xff, 0xf0, 0x0f}, {0x80, 0x7f, 0x81, 0xff}};
     size_t header = dtype == WICK_DTYPE_Q4_1 ? 4 : 2;
-    if (b % 3 == 0) /* every third block: one extreme code throughout */
-      memset(block + header, fills[dtype == WICK_DTYPE_Q8_0][b / 3 % 4], m.block_bytes - header);
+    if (extreme)
+      memset(block + header, fills[dtype == WICK_DTYPE_Q8_0][random_bits(&random) % 4],
+             m.block_bytes - header);
   }
+  /* a block's largest value is its largest code, so its scale is 1 */
+  float largest = dtype == WICK_DTYPE_Q8_0 ? 32767.0f : 127.0f, sign = 1;
   float *x = test_allocate(n_tokens * n_cols * sizeof(float));
   for (size_t i = 0; i < n_tokens * n_cols; i++) {
-    bool extreme = i % WICK_BLOCK == 0 || i / WICK_BLOCK % 3 == 1;
-    float size = extreme ? 127.0f : (float)(random_bits(&random) % 128);
-    x[i] = random_bits(&random) & 64 ? size : -size;
-    if (i / WICK_BLOCK % 4 == 2) x[i] = i / n_cols % 2 ? 127.0f : -127.0f; /* all of one sign */
+    bool first = i % WICK_BLOCK == 0;
+    if (first || !extreme) sign = random_bits(&random) & 64 ? 1 : -1;
+    x[i] = sign * (first || extreme ? largest : (float)(random_bits(&random) % 128));
   }
   wick_kernels reference;
   wick_kernels_reference(&reference);
@@ -132,7 +135,9 @@ static void check_exact(tap *t, const wick_kernels *table, wick_dtype dtype) {
     }
   }
   char name[200];
-  CHECK(t, right, name_of(name, table, dtype, "integer sums are exact, extreme codes included"));
+  CHECK(t, right,
+        name_of(name, table, dtype,
+                extreme ? "extreme integer sums are exact" : "integer sums are exact"));
   free(weights);
   free(expected);
   free(found);
@@ -255,7 +260,8 @@ static void check_not_finite(tap *t, const wick_kernels *table, wick_dtype dtype
 static void check_level(tap *t, const wick_kernels *table) {
   for (int i = 0; i < N_DTYPES; i++) {
     check_sizes(t, table, dtypes[i]);
-    check_exact(t, table, dtypes[i]);
+    check_exact(t, table, dtypes[i], false);
+    check_exact(t, table, dtypes[i], true);
     check_invariance(t, table, dtypes[i]);
     check_extremes(t, table, dtypes[i]);
     check_not_finite(t, table, dtypes[i]);

@@ -1,8 +1,7 @@
-/* NEON as every 64-bit Arm has it: every kernel. A run's products are 16 bits wide and belong in
- * fours to a row, two rows a register. Nibbles: a lane collects eight products of at most 15 * 127,
- * which fit, and is widened once a block. int8 codes: a product fits, a sum might not, so each is
- * widened and added in pairs (SADALP). Source: Arm Architecture Reference Manual, C7. Chapters 6
- * and 18. */
+/* NEON as every 64-bit Arm has it: every kernel. A run's nibble products are 16 bits wide and
+ * belong in fours to a row, two rows a register; a lane collects eight products of at most 15 *
+ * 127, which fit, and is widened once a block. Source: Arm Architecture Reference Manual, C7.
+ * Chapters 6 and 18. */
 #include "kernels/kernels.h"
 
 #include <math.h>
@@ -10,112 +9,93 @@
 #include "kernels/arm/vector128.h"
 #include "kernels/exponential.h"
 
-/* Registers 0..3 hold rows 0-1, 2-3, 4-5, 6-7: in 16-bit lanes for nibbles, 32-bit for int8. */
-typedef int32x4x4_t sums;
+/* Registers 0..3 hold rows 0-1, 2-3, 4-5, 6-7 in 16-bit lanes. */
+typedef int32x4x4_t q4_sums;
 
-WICK_INLINE sums q4_start(void) {
+WICK_INLINE q4_sums q4_start(void) {
   int32x4_t zeros = vdupq_n_s32(0);
-  return (sums){{zeros, zeros, zeros, zeros}};
+  return (q4_sums){{zeros, zeros, zeros, zeros}};
 }
-WICK_INLINE int32x4_t q4_low(int32x4_t sum, int8x16_t nibbles, four_codes activations) {
+WICK_INLINE int32x4_t q4_low(int32x4_t sum, int8x16_t nibbles, word activations) {
   return vreinterpretq_s32_s16(
       vmlal_s8(vreinterpretq_s16_s32(sum), vget_low_s8(nibbles), vget_low_s8(activations)));
 }
-WICK_INLINE int32x4_t q4_high(int32x4_t sum, int8x16_t nibbles, four_codes activations) {
+WICK_INLINE int32x4_t q4_high(int32x4_t sum, int8x16_t nibbles, word activations) {
   return vreinterpretq_s32_s16(vmlal_high_s8(vreinterpretq_s16_s32(sum), nibbles, activations));
 }
-WICK_INLINE sums q4_dot(sums sum, bytes nibbles, four_codes activations) {
-  return (sums){{q4_low(sum.val[0], nibbles.val[0], activations),
-                 q4_high(sum.val[1], nibbles.val[0], activations),
-                 q4_low(sum.val[2], nibbles.val[1], activations),
-                 q4_high(sum.val[3], nibbles.val[1], activations)}};
+WICK_INLINE q4_sums q4_dot(q4_sums sum, bytes nibbles, word activations) {
+  return (q4_sums){{q4_low(sum.val[0], nibbles.val[0], activations),
+                    q4_high(sum.val[1], nibbles.val[0], activations),
+                    q4_low(sum.val[2], nibbles.val[1], activations),
+                    q4_high(sum.val[3], nibbles.val[1], activations)}};
 }
 WICK_INLINE int32x4_t add16(int32x4_t a, int32x4_t b) {
   return vreinterpretq_s32_s16(vaddq_s16(vreinterpretq_s16_s32(a), vreinterpretq_s16_s32(b)));
 }
-WICK_INLINE sums q4_add(sums a, sums b) {
-  return (sums){{add16(a.val[0], b.val[0]), add16(a.val[1], b.val[1]), add16(a.val[2], b.val[2]),
-                 add16(a.val[3], b.val[3])}};
+WICK_INLINE q4_sums q4_add(q4_sums a, q4_sums b) {
+  return (q4_sums){{add16(a.val[0], b.val[0]), add16(a.val[1], b.val[1]), add16(a.val[2], b.val[2]),
+                    add16(a.val[3], b.val[3])}};
 }
 WICK_INLINE int32x4_t widen(int32x4_t sum) {
   return vpaddlq_s16(vreinterpretq_s16_s32(sum));
 }
-WICK_INLINE floats q4_total(sums sum) {
+WICK_INLINE floats q4_total(q4_sums sum) {
   return to_floats(vpaddq_s32(widen(sum.val[0]), widen(sum.val[1])),
                    vpaddq_s32(widen(sum.val[2]), widen(sum.val[3])));
-}
-
-WICK_INLINE bytes q8_prepare(bytes codes) {
-  return codes;
-}
-WICK_INLINE sums q8_start(int32_t correction) {
-  (void)correction; /* codes stay signed */
-  return q4_start();
-}
-WICK_INLINE sums q8_dot(sums sum, bytes codes, four_codes activations) {
-  int8x8_t low = vget_low_s8(activations);
-  return (sums){{vpadalq_s16(sum.val[0], vmull_s8(vget_low_s8(codes.val[0]), low)),
-                 vpadalq_s16(sum.val[1], vmull_high_s8(codes.val[0], activations)),
-                 vpadalq_s16(sum.val[2], vmull_s8(vget_low_s8(codes.val[1]), low)),
-                 vpadalq_s16(sum.val[3], vmull_high_s8(codes.val[1], activations))}};
-}
-WICK_INLINE floats q8_total(sums sum) {
-  return to_floats(vpaddq_s32(sum.val[0], sum.val[1]), vpaddq_s32(sum.val[2], sum.val[3]));
 }
 
 #include "kernels/packed_template.h"
 
 /* ---- activations ---- */
 
-/* What a scale loses: the sum of (x - s q)^2, in the order of kernels.h: lanes 0..3 and 4..7. */
-static float quantization_error(const void *values, wick_block_scale s) {
-  const float32x4_t *parts = values;
-  float32x4_t scale = vdupq_n_f32(s.scale), inverse = vdupq_n_f32(s.inverse);
-  float32x4_t totals[2] = {vdupq_n_f32(0), vdupq_n_f32(0)};
-  for (int i = 0; i < 8; i++) {
-    float32x4_t whole = vrndnq_f32(vmulq_f32(parts[i], inverse));
-    float32x4_t error = vsubq_f32(parts[i], vmulq_f32(whole, scale));
-    totals[i % 2] = vaddq_f32(totals[i % 2], vmulq_f32(error, error));
-  }
-  float32x4_t t = vaddq_f32(totals[0], totals[1]);
-  float32x2_t pair = vadd_f32(vget_low_f32(t), vget_high_f32(t));
-  return vget_lane_f32(pair, 0) + vget_lane_f32(pair, 1);
-}
-
-/* One block of 32 activations of one token. */
-static void quantize_block(uint8_t *block, size_t n, size_t token, const float *x) {
-  float32x4_t parts[8];
+/* A block of 32 activations as whole numbers of at most largest_code; s into *scale. */
+WICK_INLINE void round_block(int32x4_t whole[8], float *scale, const float *x, int largest_code) {
   uint32x4_t largest = vdupq_n_u32(0);
-  for (int i = 0; i < 8; i++) {
-    parts[i] = vld1q_f32(x + 4 * i);
-    largest = vmaxq_u32(largest, vreinterpretq_u32_f32(vabsq_f32(parts[i])));
-  }
-  float largest_value = wick_largest_magnitude(vmaxvq_u32(largest));
-  float scale = largest_value; /* NaN or 0: no codes */
-
-  int8_t codes[WICK_BLOCK] = {0};
-  int sum = 0;
-  if (largest_value > 0) {
-    wick_block_scale best = wick_best_scale(largest_value, parts, quantization_error);
-    float32x4_t inverse = vdupq_n_f32(best.inverse);
-    scale = best.scale;
-    int32x4_t totals = vdupq_n_s32(0);
-    for (int i = 0; i < 8; i += 2) {
-      int32x4_t low = vcvtnq_s32_f32(vmulq_f32(parts[i], inverse));
-      int32x4_t high = vcvtnq_s32_f32(vmulq_f32(parts[i + 1], inverse));
-      totals = vaddq_s32(totals, vaddq_s32(low, high));
-      vst1_s8(codes + 4 * i, vmovn_s16(vcombine_s16(vmovn_s32(low), vmovn_s32(high))));
-    }
-    sum = vaddvq_s32(totals);
-  }
-  packed_store(block, n, token, codes, scale, sum);
+  WICK_EACH (i, 8)
+    largest = vmaxq_u32(largest, vreinterpretq_u32_f32(vabsq_f32(vld1q_f32(x + 4 * i))));
+  wick_block_scale s = wick_scale_block(vmaxvq_u32(largest), largest_code);
+  *scale = s.scale;
+  WICK_EACH (i, 8)
+    whole[i] = s.inverse > 0 ? vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x + 4 * i), s.inverse))
+                             : vdupq_n_s32(0);
 }
 
-static void quantize(void *tile, const float *x, size_t stride, size_t n_tokens, size_t n_cols) {
+static void quantize_q4(void *tile, const float *x, size_t stride, size_t n_tokens, size_t n_cols) {
   for (size_t token = 0; token < n_tokens; token++) {
     uint8_t *block = tile;
-    for (size_t c = 0; c < n_cols; c += WICK_BLOCK, block += n_tokens * PACKED_TOKEN_BYTES)
-      quantize_block(block, n_tokens, token, x + token * stride + c);
+    for (size_t c = 0; c < n_cols; c += WICK_BLOCK) {
+      int32x4_t whole[8], sum = vdupq_n_s32(0);
+      float scale;
+      round_block(whole, &scale, x + token * stride + c, WICK_LARGEST_CODE_Q4);
+      int8_t codes[WICK_BLOCK];
+      WICK_EACH (i, 4) {
+        int32x4_t low = whole[2 * i], high = whole[2 * i + 1];
+        sum = vaddq_s32(sum, vaddq_s32(low, high));
+        vst1_s8(codes + 8 * i, vmovn_s16(vcombine_s16(vmovn_s32(low), vmovn_s32(high))));
+      }
+      packed_store_q4(block, n_tokens, token, codes, scale, vaddvq_s32(sum));
+      block += n_tokens * packed_token_bytes(WICK_PACKED_Q4);
+    }
+  }
+}
+
+static void quantize_q8(void *tile, const float *x, size_t stride, size_t n_tokens, size_t n_cols) {
+  for (size_t token = 0; token < n_tokens; token++) {
+    uint8_t *block = tile;
+    for (size_t c = 0; c < n_cols; c += WICK_BLOCK) {
+      int32x4_t whole[8];
+      float scale;
+      round_block(whole, &scale, x + token * stride + c, WICK_LARGEST_CODE_Q8);
+      int16_t codes[WICK_BLOCK];
+      WICK_EACH (i, 8) { /* columns 0 2 1 3 */
+        int16x4_t four = vmovn_s32(whole[i]);
+        int16x4_t pairs = vuzp1_s16(four, four), others = vuzp2_s16(four, four);
+        vst1_s16(codes + 4 * i, vreinterpret_s16_s32(vzip1_s32(vreinterpret_s32_s16(pairs),
+                                                               vreinterpret_s32_s16(others))));
+      }
+      packed_store_q8(block, n_tokens, token, codes, scale);
+      block += n_tokens * packed_token_bytes(WICK_PACKED_Q8);
+    }
   }
 }
 
@@ -217,7 +197,8 @@ void wick_kernels_neon(wick_kernels *table) {
   table->level = wick_level_name(WICK_LEVEL_NEON);
   table->tile_tokens = PACKED_TILE_TOKENS;
   table->tile_bytes = packed_tile_bytes;
-  table->quantize = quantize;
+  table->quantize[WICK_PACKED_Q4] = quantize_q4;
+  table->quantize[WICK_PACKED_Q8] = quantize_q8;
   fill_packed(table);
   fill_float(table);
   table->f16_to_f32 = f16_to_f32;

@@ -5,38 +5,20 @@
 
 #include "kernels/arm/vector128.h"
 
-typedef int32x4x2_t sums;
+typedef int32x4x2_t q4_sums;
 
-WICK_INLINE sums dot(sums sum, bytes codes, four_codes activations) {
-  return (sums){{vdotq_s32(sum.val[0], codes.val[0], activations),
-                 vdotq_s32(sum.val[1], codes.val[1], activations)}};
+WICK_INLINE q4_sums q4_start(void) {
+  return (q4_sums){{vdupq_n_s32(0), vdupq_n_s32(0)}};
 }
-
-WICK_INLINE sums q4_start(void) {
-  return (sums){{vdupq_n_s32(0), vdupq_n_s32(0)}};
+WICK_INLINE q4_sums q4_dot(q4_sums sum, bytes nibbles, word activations) {
+  return (q4_sums){{vdotq_s32(sum.val[0], nibbles.val[0], activations),
+                    vdotq_s32(sum.val[1], nibbles.val[1], activations)}};
 }
-WICK_INLINE sums q4_dot(sums sum, bytes nibbles, four_codes activations) {
-  return dot(sum, nibbles, activations);
+WICK_INLINE q4_sums q4_add(q4_sums a, q4_sums b) {
+  return (q4_sums){{vaddq_s32(a.val[0], b.val[0]), vaddq_s32(a.val[1], b.val[1])}};
 }
-WICK_INLINE sums q4_add(sums a, sums b) {
-  return (sums){{vaddq_s32(a.val[0], b.val[0]), vaddq_s32(a.val[1], b.val[1])}};
-}
-WICK_INLINE floats q4_total(sums sum) {
+WICK_INLINE floats q4_total(q4_sums sum) {
   return to_floats(sum.val[0], sum.val[1]);
-}
-
-WICK_INLINE bytes q8_prepare(bytes codes) {
-  return codes;
-}
-WICK_INLINE sums q8_start(int32_t correction) {
-  (void)correction; /* codes stay signed */
-  return q4_start();
-}
-WICK_INLINE sums q8_dot(sums sum, bytes codes, four_codes activations) {
-  return dot(sum, codes, activations);
-}
-WICK_INLINE floats q8_total(sums sum) {
-  return q4_total(sum);
 }
 
 #include "kernels/packed_template.h"

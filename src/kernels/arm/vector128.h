@@ -11,7 +11,7 @@
 enum { ROWS = 8, GROUPS = 1 };
 typedef int8x16x2_t bytes;
 typedef float32x4x2_t floats;
-typedef int8x16_t four_codes;
+typedef int8x16_t word;
 
 WICK_INLINE bytes load_bytes(const uint8_t *p) {
   return (bytes){{vreinterpretq_s8_u8(vld1q_u8(p)), vreinterpretq_s8_u8(vld1q_u8(p + 16))}};
@@ -30,7 +30,7 @@ WICK_INLINE int8x16_t high_nibble(int8x16_t b) {
 WICK_INLINE bytes high_nibbles(bytes b) {
   return (bytes){{high_nibble(b.val[0]), high_nibble(b.val[1])}};
 }
-WICK_INLINE four_codes broadcast(const uint8_t *p) {
+WICK_INLINE word broadcast(const uint8_t *p) {
   int32_t codes;
   memcpy(&codes, p, sizeof codes);
   return vreinterpretq_s8_s32(vdupq_n_s32(codes));
@@ -61,6 +61,37 @@ WICK_INLINE floats multiply_add(floats a, floats b, floats acc) {
 }
 WICK_INLINE floats to_floats(int32x4_t low, int32x4_t high) {
   return (floats){{vcvtq_f32_s32(low), vcvtq_f32_s32(high)}};
+}
+/* Q8's codes as 16-bit pairs: a lane of 32 bits is a row; SMLAL keeps the two products of a pair
+ * apart, so registers 0..3 hold two sums each of rows 0-1, 2-3, 4-5, 6-7. */
+typedef int32x4x4_t q8_sums;
+
+WICK_INLINE int8x16_t even_code(int8x16_t b) {
+  return vreinterpretq_s8_s16(vshrq_n_s16(vshlq_n_s16(vreinterpretq_s16_s8(b), 8), 8));
+}
+WICK_INLINE bytes even_codes(bytes b) {
+  return (bytes){{even_code(b.val[0]), even_code(b.val[1])}};
+}
+WICK_INLINE int8x16_t odd_code(int8x16_t b) {
+  return vreinterpretq_s8_s16(vshrq_n_s16(vreinterpretq_s16_s8(b), 8));
+}
+WICK_INLINE bytes odd_codes(bytes b) {
+  return (bytes){{odd_code(b.val[0]), odd_code(b.val[1])}};
+}
+WICK_INLINE q8_sums q8_start(void) {
+  int32x4_t zeros = vdupq_n_s32(0);
+  return (q8_sums){{zeros, zeros, zeros, zeros}};
+}
+WICK_INLINE q8_sums q8_dot(q8_sums sum, bytes pairs, word activations) {
+  int16x8_t a = vreinterpretq_s16_s8(activations);
+  int16x8_t low = vreinterpretq_s16_s8(pairs.val[0]), high = vreinterpretq_s16_s8(pairs.val[1]);
+  return (q8_sums){{vmlal_s16(sum.val[0], vget_low_s16(low), vget_low_s16(a)),
+                    vmlal_high_s16(sum.val[1], low, a),
+                    vmlal_s16(sum.val[2], vget_low_s16(high), vget_low_s16(a)),
+                    vmlal_high_s16(sum.val[3], high, a)}};
+}
+WICK_INLINE floats q8_total(q8_sums sum) {
+  return to_floats(vpaddq_s32(sum.val[0], sum.val[1]), vpaddq_s32(sum.val[2], sum.val[3]));
 }
 WICK_INLINE void prefetch(const uint8_t *p) {
   __builtin_prefetch(p);

@@ -1,8 +1,7 @@
 /* AVX2 with FMA and F16C: every kernel, 256 bits wide. Without VNNI the byte products are
- * vpmaddubsw's pairs in 16 bits. Nibbles: eight pairs of at most 2 * 15 * 127 still fit, so one
- * vpmaddwd a block widens them. int8 codes: the code's sign moves to the activation (never -128, so
- * it can be negated), and |code| is the unsigned side (|-128| = 128 fits there); a pair is at most
- * 2 * 128 * 127 = 32512, so nothing saturates. Source: Intel SDM volume 2. Chapters 6 and 18. */
+ * vpmaddubsw's pairs in 16 bits: eight pairs of at most 2 * 15 * 127 still fit, so one vpmaddwd a
+ * block widens them. Q8's codes become 16-bit pairs, which vpmaddwd multiplies and adds at once.
+ * Source: Intel SDM volume 2. Chapters 6 and 18. */
 #include "kernels/kernels.h"
 
 #include <math.h>
@@ -12,104 +11,96 @@
 
 /* gcc sees through integer additions: it would reassociate a block's into a tree, whose many leaves
  * it then keeps on the stack. This makes a sum opaque; no instruction comes of it. */
-WICK_INLINE sums in_order(sums sum) {
+WICK_INLINE __m256i in_order(__m256i sum) {
   __asm__("" : "+x"(sum));
   return sum;
 }
 
-WICK_INLINE sums q4_start(void) {
+WICK_INLINE q4_sums q4_start(void) {
   return _mm256_setzero_si256();
 }
-WICK_INLINE sums q4_dot(sums sum, bytes nibbles, four_codes activations) {
+WICK_INLINE q4_sums q4_dot(q4_sums sum, bytes nibbles, word activations) {
   return in_order(_mm256_add_epi16(sum, _mm256_maddubs_epi16(nibbles, activations)));
 }
-WICK_INLINE sums q4_add(sums a, sums b) {
+WICK_INLINE q4_sums q4_add(q4_sums a, q4_sums b) {
   return _mm256_add_epi16(a, b);
 }
-WICK_INLINE floats q4_total(sums sum) {
+WICK_INLINE floats q4_total(q4_sums sum) {
   return _mm256_cvtepi32_ps(_mm256_madd_epi16(sum, _mm256_set1_epi16(1)));
 }
 
-WICK_INLINE bytes q8_prepare(bytes codes) {
-  return codes;
-}
-WICK_INLINE sums q8_start(int32_t correction) {
-  (void)correction; /* codes stay signed */
-  return _mm256_setzero_si256();
-}
-WICK_INLINE sums q8_dot(sums sum, bytes codes, four_codes activations) {
-  __m256i pairs =
-      _mm256_maddubs_epi16(_mm256_abs_epi8(codes), _mm256_sign_epi8(activations, codes));
-  return in_order(_mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1))));
-}
-WICK_INLINE floats q8_total(sums sum) {
-  return _mm256_cvtepi32_ps(sum);
+WICK_INLINE q8_sums q8_dot(q8_sums sum, bytes pairs, word activations) {
+  return in_order(_mm256_add_epi32(sum, _mm256_madd_epi16(pairs, activations)));
 }
 
 #include "kernels/packed_template.h"
 
 /* ---- activations ---- */
 
-/* What a scale loses: the sum of (x - s q)^2, in the order of kernels.h. */
-static float quantization_error(const void *values, wick_block_scale s) {
-  const __m256 *parts = values;
-  __m256 scale = _mm256_set1_ps(s.scale), inverse = _mm256_set1_ps(s.inverse);
-  __m256 total = _mm256_setzero_ps();
-  for (int i = 0; i < 4; i++) {
-    __m256 whole = _mm256_round_ps(_mm256_mul_ps(parts[i], inverse),
-                                   _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    __m256 error = _mm256_sub_ps(parts[i], _mm256_mul_ps(whole, scale));
-    total = _mm256_add_ps(total, _mm256_mul_ps(error, error));
-  }
-  __m128 t = _mm_add_ps(_mm256_castps256_ps128(total), _mm256_extractf128_ps(total, 1));
-  t = _mm_add_ps(t, _mm_movehl_ps(t, t));
-  return _mm_cvtss_f32(_mm_add_ss(t, _mm_movehdup_ps(t)));
-}
-
-/* One block of 32 activations of one token. */
-static void quantize_block(uint8_t *block, size_t n, size_t token, const float *x) {
-  __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
-  __m256 parts[4];
-  __m256i largest = _mm256_setzero_si256();
-  for (int i = 0; i < 4; i++) {
-    parts[i] = _mm256_loadu_ps(x + 8 * i);
-    largest = _mm256_max_epi32(largest, _mm256_and_si256(_mm256_castps_si256(parts[i]), magnitude));
+/* A block of 32 activations as whole numbers of at most largest_code; s into *scale. */
+WICK_INLINE void round_block(__m256i whole[4], float *scale, const float *x, int largest_code) {
+  __m256i magnitude = _mm256_set1_epi32(0x7fffffff), largest = _mm256_setzero_si256();
+  WICK_EACH (i, 4) {
+    __m256i bits = _mm256_loadu_si256((const __m256i *)(x + 8 * i));
+    largest = _mm256_max_epi32(largest, _mm256_and_si256(bits, magnitude));
   }
   __m128i most =
       _mm_max_epi32(_mm256_castsi256_si128(largest), _mm256_extracti128_si256(largest, 1));
   most = _mm_max_epi32(most, _mm_shuffle_epi32(most, 0x4e));
   most = _mm_max_epi32(most, _mm_shuffle_epi32(most, 0xb1));
-  float largest_value = wick_largest_magnitude((uint32_t)_mm_cvtsi128_si32(most));
-  float scale = largest_value; /* NaN or 0: no codes */
-
-  int8_t codes[WICK_BLOCK] = {0};
-  int sum = 0;
-  if (largest_value > 0) {
-    wick_block_scale best = wick_best_scale(largest_value, parts, quantization_error);
-    __m256 inverse = _mm256_set1_ps(best.inverse);
-    scale = best.scale;
-    __m256i whole[4];
-    for (int i = 0; i < 4; i++) whole[i] = _mm256_cvtps_epi32(_mm256_mul_ps(parts[i], inverse));
-    __m256i sums32 = _mm256_add_epi32(_mm256_add_epi32(whole[0], whole[1]),
-                                      _mm256_add_epi32(whole[2], whole[3]));
-    __m128i s = _mm_add_epi32(_mm256_castsi256_si128(sums32), _mm256_extracti128_si256(sums32, 1));
-    s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4e));
-    s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1));
-    sum = _mm_cvtsi128_si32(s);
-    /* the packs work on 128-bit halves, so the dwords come out as 0 2 4 6 1 3 5 7 */
-    __m256i packed = _mm256_packs_epi16(_mm256_packs_epi32(whole[0], whole[1]),
-                                        _mm256_packs_epi32(whole[2], whole[3]));
-    packed = _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-    _mm256_storeu_si256((__m256i *)codes, packed);
+  wick_block_scale s = wick_scale_block((uint32_t)_mm_cvtsi128_si32(most), largest_code);
+  *scale = s.scale;
+  WICK_EACH (i, 4) {
+    __m256 value = _mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), _mm256_set1_ps(s.inverse));
+    whole[i] = s.inverse > 0 ? _mm256_cvtps_epi32(value) : _mm256_setzero_si256();
   }
-  packed_store(block, n, token, codes, scale, sum);
 }
 
-static void quantize(void *tile, const float *x, size_t stride, size_t n_tokens, size_t n_cols) {
+/* The sum of 32 whole numbers. */
+WICK_INLINE int sum_block(const __m256i whole[4]) {
+  __m256i eight =
+      _mm256_add_epi32(_mm256_add_epi32(whole[0], whole[1]), _mm256_add_epi32(whole[2], whole[3]));
+  __m128i s = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+  s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4e));
+  return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1)));
+}
+
+static void quantize_q4(void *tile, const float *x, size_t stride, size_t n_tokens, size_t n_cols) {
   for (size_t token = 0; token < n_tokens; token++) {
     uint8_t *block = tile;
-    for (size_t c = 0; c < n_cols; c += WICK_BLOCK, block += n_tokens * PACKED_TOKEN_BYTES)
-      quantize_block(block, n_tokens, token, x + token * stride + c);
+    for (size_t c = 0; c < n_cols; c += WICK_BLOCK) {
+      __m256i whole[4];
+      float scale;
+      round_block(whole, &scale, x + token * stride + c, WICK_LARGEST_CODE_Q4);
+      /* the packs work on 128-bit halves, so the dwords come out as 0 2 4 6 1 3 5 7 */
+      __m256i packed = _mm256_packs_epi16(_mm256_packs_epi32(whole[0], whole[1]),
+                                          _mm256_packs_epi32(whole[2], whole[3]));
+      packed = _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+      int8_t codes[WICK_BLOCK];
+      _mm256_storeu_si256((__m256i *)codes, packed);
+      packed_store_q4(block, n_tokens, token, codes, scale, sum_block(whole));
+      block += n_tokens * packed_token_bytes(WICK_PACKED_Q4);
+    }
+  }
+}
+
+static void quantize_q8(void *tile, const float *x, size_t stride, size_t n_tokens, size_t n_cols) {
+  for (size_t token = 0; token < n_tokens; token++) {
+    uint8_t *block = tile;
+    for (size_t c = 0; c < n_cols; c += WICK_BLOCK) {
+      __m256i whole[4];
+      float scale;
+      round_block(whole, &scale, x + token * stride + c, WICK_LARGEST_CODE_Q8);
+      int16_t codes[WICK_BLOCK];
+      WICK_EACH (i, 2) {
+        __m256i packed = _mm256_packs_epi32(whole[2 * i], whole[2 * i + 1]);
+        packed = _mm256_permute4x64_epi64(packed, 0xd8); /* the packs' halves in order */
+        packed = _mm256_shufflehi_epi16(_mm256_shufflelo_epi16(packed, 0xd8), 0xd8); /* 0 2 1 3 */
+        _mm256_storeu_si256((__m256i *)(codes + 16 * i), packed);
+      }
+      packed_store_q8(block, n_tokens, token, codes, scale);
+      block += n_tokens * packed_token_bytes(WICK_PACKED_Q8);
+    }
   }
 }
 
@@ -221,7 +212,8 @@ void wick_kernels_avx2(wick_kernels *table) {
   table->level = wick_level_name(WICK_LEVEL_AVX2);
   table->tile_tokens = PACKED_TILE_TOKENS;
   table->tile_bytes = packed_tile_bytes;
-  table->quantize = quantize;
+  table->quantize[WICK_PACKED_Q4] = quantize_q4;
+  table->quantize[WICK_PACKED_Q8] = quantize_q8;
   fill_packed(table);
   fill_float(table);
   table->f16_to_f32 = f16_to_f32;

@@ -1,5 +1,5 @@
 /* AVX-512 with VNNI: the packed products and the float kernels, 512 bits wide, groups of 16 rows,
- * two groups at a time in the tile. Quantization and conversions are AVX2's. The byte products are
+ * two groups at a time in the tile. Quantization and conversions are AVX2's. The products are
  * those of avx_vnni.c. Source: Intel SDM volume 2. Chapters 6 and 18. */
 #include "kernels/kernels.h"
 
@@ -12,9 +12,10 @@
 
 enum { ROWS = 16, GROUPS = 2 };
 typedef __m512i bytes;
-typedef __m512i four_codes;
+typedef __m512i word;
 typedef __m512 floats;
-typedef __m512i sums;
+typedef __m512i q4_sums;
+typedef __m512i q8_sums;
 
 WICK_INLINE bytes load_bytes(const uint8_t *p) {
   return _mm512_loadu_si512(p);
@@ -28,7 +29,7 @@ WICK_INLINE bytes low_nibbles(bytes b) {
 WICK_INLINE bytes high_nibbles(bytes b) {
   return low_nibbles(_mm512_srli_epi16(b, 4));
 }
-WICK_INLINE four_codes broadcast(const uint8_t *p) {
+WICK_INLINE word broadcast(const uint8_t *p) {
   int32_t codes;
   memcpy(&codes, p, sizeof codes);
   return _mm512_set1_epi32(codes);
@@ -58,29 +59,32 @@ WICK_INLINE void prefetch(const uint8_t *p) {
   _mm_prefetch((const char *)p, _MM_HINT_T0);
 }
 
-WICK_INLINE sums q4_start(void) {
+WICK_INLINE q4_sums q4_start(void) {
   return _mm512_setzero_si512();
 }
-WICK_INLINE sums q4_dot(sums sum, bytes nibbles, four_codes activations) {
+WICK_INLINE q4_sums q4_dot(q4_sums sum, bytes nibbles, word activations) {
   return _mm512_dpbusd_epi32(sum, nibbles, activations);
 }
-WICK_INLINE sums q4_add(sums a, sums b) {
+WICK_INLINE q4_sums q4_add(q4_sums a, q4_sums b) {
   return _mm512_add_epi32(a, b);
 }
-WICK_INLINE floats q4_total(sums sum) {
+WICK_INLINE floats q4_total(q4_sums sum) {
   return _mm512_cvtepi32_ps(sum);
 }
 
-WICK_INLINE bytes q8_prepare(bytes codes) {
-  return _mm512_xor_si512(codes, _mm512_set1_epi8(-128));
+WICK_INLINE bytes even_codes(bytes b) {
+  return _mm512_srai_epi16(_mm512_slli_epi16(b, 8), 8);
 }
-WICK_INLINE sums q8_start(int32_t correction) {
-  return _mm512_set1_epi32(correction);
+WICK_INLINE bytes odd_codes(bytes b) {
+  return _mm512_srai_epi16(b, 8);
 }
-WICK_INLINE sums q8_dot(sums sum, bytes prepared, four_codes activations) {
-  return _mm512_dpbusd_epi32(sum, prepared, activations);
+WICK_INLINE q8_sums q8_start(void) {
+  return _mm512_setzero_si512();
 }
-WICK_INLINE floats q8_total(sums sum) {
+WICK_INLINE q8_sums q8_dot(q8_sums sum, bytes pairs, word activations) {
+  return _mm512_dpwssd_epi32(sum, pairs, activations);
+}
+WICK_INLINE floats q8_total(q8_sums sum) {
   return _mm512_cvtepi32_ps(sum);
 }
 

@@ -1,35 +1,25 @@
-/* AVX-VNNI: vpdpbusd on 256 bits multiplies four unsigned by four signed bytes and adds them to a
- * 32-bit lane in one step. Nibbles are the unsigned side; int8 codes are made unsigned by adding
- * 128, which the tile's correction takes back. Everything else is AVX2's. Source: Intel SDM volume
- * 2, VPDPBUSD. Chapters 6 and 18. */
+/* AVX-VNNI: vpdpbusd on 256 bits multiplies four unsigned by four signed bytes, vpdpwssd two by two
+ * signed 16-bit numbers, and adds them to a 32-bit lane in one step. Everything else is AVX2's.
+ * Source: Intel SDM volume 2, VPDPBUSD and VPDPWSSD. Chapters 6 and 18. */
 #include "kernels/kernels.h"
 
 #include "kernels/x86/vector256.h"
 
-WICK_INLINE sums q4_start(void) {
+WICK_INLINE q4_sums q4_start(void) {
   return _mm256_setzero_si256();
 }
-WICK_INLINE sums q4_dot(sums sum, bytes nibbles, four_codes activations) {
+WICK_INLINE q4_sums q4_dot(q4_sums sum, bytes nibbles, word activations) {
   return _mm256_dpbusd_avx_epi32(sum, nibbles, activations);
 }
-WICK_INLINE sums q4_add(sums a, sums b) {
+WICK_INLINE q4_sums q4_add(q4_sums a, q4_sums b) {
   return _mm256_add_epi32(a, b);
 }
-WICK_INLINE floats q4_total(sums sum) {
+WICK_INLINE floats q4_total(q4_sums sum) {
   return _mm256_cvtepi32_ps(sum);
 }
 
-WICK_INLINE bytes q8_prepare(bytes codes) {
-  return _mm256_xor_si256(codes, _mm256_set1_epi8(-128));
-}
-WICK_INLINE sums q8_start(int32_t correction) {
-  return _mm256_set1_epi32(correction);
-}
-WICK_INLINE sums q8_dot(sums sum, bytes prepared, four_codes activations) {
-  return _mm256_dpbusd_avx_epi32(sum, prepared, activations);
-}
-WICK_INLINE floats q8_total(sums sum) {
-  return _mm256_cvtepi32_ps(sum);
+WICK_INLINE q8_sums q8_dot(q8_sums sum, bytes pairs, word activations) {
+  return _mm256_dpwssd_avx_epi32(sum, pairs, activations);
 }
 
 #include "kernels/packed_template.h"

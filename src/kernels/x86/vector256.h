@@ -9,9 +9,10 @@
 
 enum { ROWS = 8, GROUPS = 1 };
 typedef __m256i bytes;
-typedef __m256i four_codes;
+typedef __m256i word;
 typedef __m256 floats;
-typedef __m256i sums;
+typedef __m256i q4_sums;
+typedef __m256i q8_sums;
 
 WICK_INLINE bytes load_bytes(const uint8_t *p) {
   return _mm256_loadu_si256((const __m256i *)p);
@@ -25,7 +26,19 @@ WICK_INLINE bytes low_nibbles(bytes b) {
 WICK_INLINE bytes high_nibbles(bytes b) {
   return low_nibbles(_mm256_srli_epi16(b, 4));
 }
-WICK_INLINE four_codes broadcast(const uint8_t *p) {
+WICK_INLINE bytes even_codes(bytes b) {
+  return _mm256_srai_epi16(_mm256_slli_epi16(b, 8), 8);
+}
+WICK_INLINE bytes odd_codes(bytes b) {
+  return _mm256_srai_epi16(b, 8);
+}
+WICK_INLINE q8_sums q8_start(void) {
+  return _mm256_setzero_si256();
+}
+WICK_INLINE floats q8_total(q8_sums sum) {
+  return _mm256_cvtepi32_ps(sum);
+}
+WICK_INLINE word broadcast(const uint8_t *p) {
   int32_t codes;
   memcpy(&codes, p, sizeof codes);
   return _mm256_set1_epi32(codes);
