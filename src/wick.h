@@ -32,8 +32,8 @@ typedef enum wick_status {
   WICK_ERROR_UNSUPPORTED, /* well-formed, but not something that wick does */
   WICK_ERROR_MEMORY,      /* an allocation failed */
   WICK_ERROR_IO,          /* the operating system refused */
-  WICK_ERROR_ARGUMENT,    /* a caller's value out of range */
-  WICK_ERROR_FULL,        /* no room left: context, cache or sequences */
+  WICK_ERROR_ARGUMENT,    /* a caller's value out of range, or more than can ever fit */
+  WICK_ERROR_FULL,        /* no free place now; the same call may succeed later */
   WICK_ERROR_CANCELLED,   /* stopped by wick_engine_cancel */
   WICK_NEED_MORE,         /* not an error: the bytes so far are a valid beginning */
 } wick_status;
@@ -64,7 +64,7 @@ typedef struct wick_load_options {
   const wick_allocator *allocator; /* NULL: malloc; borrowed until the model is freed */
   uint32_t levels;                 /* mask of WICK_LEVEL_*; 0: all that this CPU has */
   bool exact;                      /* keep weights for float32 arithmetic (--exact) */
-  int n_threads;                   /* threads that pack weights; 0 or 1: the caller's alone */
+  int n_threads;                   /* threads that pack weights, at most 64; 0 or 1: the caller's */
 } wick_load_options;
 
 /* Instruction-set levels that a mask can name. On wasm the build decides. */
@@ -165,7 +165,7 @@ typedef enum wick_cache_type {
 
 typedef struct wick_engine_options {
   const wick_allocator *allocator; /* NULL: malloc */
-  int n_threads;                   /* 0: 1 */
+  int n_threads;                   /* at most 64 are used; 0: 1 */
   int n_context;                   /* most tokens of one sequence; 0: the model's, at most 2048 */
   int n_cache_tokens;              /* tokens that the whole KV cache holds; 0: n_context */
   int n_chunk;                     /* most tokens of one step; 0: a default */
@@ -174,6 +174,8 @@ typedef struct wick_engine_options {
   bool no_prefix_reuse;
 } wick_engine_options;
 
+/* WICK_ERROR_ARGUMENT for an option out of range, WICK_ERROR_MEMORY when what they ask for cannot
+ * be had. All memory is taken here and in wick_engine_submit; a step allocates nothing. */
 wick_status wick_engine_new(const wick_model *model, const wick_engine_options *options,
                             wick_engine **out, wick_error *error);
 void wick_engine_free(wick_engine *engine);
@@ -216,10 +218,14 @@ typedef struct wick_request {
 
 typedef uint32_t wick_request_id; /* never 0 */
 
+/* Queue a request. WICK_ERROR_FULL when max_requests are live; WICK_ERROR_ARGUMENT for a value out
+ * of range and for a prompt that leaves no room for a token in the context. After an error the
+ * engine is as it was. */
 wick_status wick_engine_submit(wick_engine *engine, const wick_request *request,
                                wick_request_id *id, wick_error *error);
 
-/* One bounded piece of work: at most n_chunk tokens through the model. WICK_OK also when idle. */
+/* One bounded piece of work: at most n_chunk tokens through the model. Always WICK_OK, also when
+ * idle; error is left as it is. */
 wick_status wick_engine_step(wick_engine *engine, wick_error *error);
 bool wick_engine_idle(const wick_engine *engine);
 
@@ -249,10 +255,10 @@ typedef struct wick_event {
   wick_event_type type;
   wick_request_id id;
   int32_t token;    /* TOKEN */
-  const char *text; /* whole UTF-8 sequences; borrowed until the next call of step or next */
+  const char *text; /* whole UTF-8 sequences; borrowed until the next call of step */
   size_t n_bytes;
   float logprob;                    /* TOKEN, when asked for */
-  const wick_logprob *alternatives; /* best first */
+  const wick_logprob *alternatives; /* best first; borrowed until the next call of step */
   size_t n_alternatives;
   int n_prompt, n_prompt_done, n_reused, n_generated;
   wick_finish finish; /* DONE */

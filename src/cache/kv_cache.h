@@ -35,7 +35,7 @@ wick_status wick_kv_cache_init(wick_kv_cache *cache, const wick_allocator *alloc
 void wick_kv_cache_destroy(wick_kv_cache *cache);
 
 static inline int wick_kv_blocks_for(int n_positions) {
-  return (n_positions + WICK_KV_BLOCK - 1) / WICK_KV_BLOCK;
+  return n_positions / WICK_KV_BLOCK + (n_positions % WICK_KV_BLOCK != 0);
 }
 
 /* Grow a sequence to hold n_positions; false when blocks run out (what was taken is kept). */

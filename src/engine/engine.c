@@ -3,49 +3,18 @@
  * iteration-level scheduling (Yu et al., 2022). Chapters 21, 23. */
 #include "engine/engine.h"
 
+#include <assert.h>
 #include <string.h>
-
-#if defined(__wasm__)
-enum { DEFAULT_CHUNK = 64 };
-#else
-enum { DEFAULT_CHUNK = 256 };
-#endif
-enum { DEFAULT_CONTEXT = 2048, DEFAULT_REQUESTS = 16, MAX_REQUESTS = 1024, MAX_CHUNK = 1 << 14 };
-
-static wick_status choose_sizes(wick_engine *engine, const wick_engine_options *options,
-                                int *n_blocks, wick_error *error) {
-  int most = engine->model->config.n_context;
-  int n_context = options->n_context;
-  if (n_context == 0) n_context = most < DEFAULT_CONTEXT ? most : DEFAULT_CONTEXT;
-  if (n_context < 1 || n_context > most)
-    return wick_fail(error, WICK_ERROR_ARGUMENT,
-                     "engine: expected a context of 1 to %d tokens, found %d", most, n_context);
-  int n_cache = options->n_cache_tokens ? options->n_cache_tokens : n_context;
-  if (n_cache < n_context)
-    return wick_fail(error, WICK_ERROR_ARGUMENT,
-                     "engine: expected a cache of at least the context's %d tokens, found %d",
-                     n_context, n_cache);
-  int n_chunk = options->n_chunk ? options->n_chunk : DEFAULT_CHUNK;
-  int max_requests = options->max_requests ? options->max_requests : DEFAULT_REQUESTS;
-  if (n_chunk < 1 || n_chunk > MAX_CHUNK)
-    return wick_fail(error, WICK_ERROR_ARGUMENT, "engine: expected a chunk of 1 to %d, found %d",
-                     MAX_CHUNK, n_chunk);
-  if (max_requests < 1 || max_requests > MAX_REQUESTS)
-    return wick_fail(error, WICK_ERROR_ARGUMENT,
-                     "engine: expected 1 to %d requests at once, found %d", MAX_REQUESTS,
-                     max_requests);
-  engine->n_context = n_context;
-  engine->n_chunk = n_chunk;
-  engine->max_requests = max_requests;
-  *n_blocks = wick_kv_blocks_for(n_cache);
-  return WICK_OK;
-}
 
 static bool take_tables(wick_engine *engine) {
   wick_arena *arena = &engine->arena;
-  size_t n_vocab = (size_t)engine->model->config.n_vocab;
+  uint64_t n_vocab = (uint64_t)engine->model->config.n_vocab;
   uint64_t n_chunk = (uint64_t)engine->n_chunk, n_requests = (uint64_t)engine->max_requests;
-  uint64_t n_context = (uint64_t)engine->n_context;
+  uint64_t n_context = (uint64_t)engine->n_context, n_logits, text_bytes;
+  if (!wick_multiply_u64(n_requests, n_vocab, &n_logits) ||
+      !wick_emit_text_bytes(engine->model->tokenizer, engine->max_requests, &text_bytes) ||
+      !wick_to_size(text_bytes, &engine->text_bytes))
+    return false;
   engine->n_sequences = 2 * engine->max_requests + 1;
   engine->requests = WICK_ARENA_ARRAY(arena, engine_request, n_requests);
   engine->sequences = WICK_ARENA_ARRAY(arena, engine_sequence, (uint64_t)engine->n_sequences);
@@ -53,12 +22,14 @@ static bool take_tables(wick_engine *engine) {
   engine->batch_positions = WICK_ARENA_ARRAY(arena, int32_t, n_chunk);
   engine->batch_outputs = WICK_ARENA_ARRAY(arena, int32_t, n_chunk);
   engine->batch_sequences = WICK_ARENA_ARRAY(arena, wick_kv_sequence *, n_chunk);
-  engine->logits = WICK_ARENA_ARRAY(arena, float, n_requests *n_vocab);
+  engine->wanted = WICK_ARENA_ARRAY(arena, _Atomic wick_request_id, n_requests);
+  engine->logits = WICK_ARENA_ARRAY(arena, float, n_logits);
   engine->raw_logits = WICK_ARENA_ARRAY(arena, float, n_vocab);
   engine->events = WICK_ARENA_ARRAY(arena, queued_event, 2 * n_requests);
+  engine->text = wick_arena_allocate(arena, text_bytes, 1);
   if (!engine->requests || !engine->sequences || !engine->batch_ids || !engine->batch_positions ||
       !engine->batch_outputs || !engine->batch_sequences || !engine->logits ||
-      !engine->raw_logits || !engine->events)
+      !engine->raw_logits || !engine->events || !engine->wanted || !engine->text)
     return false;
   for (int i = 0; i < engine->n_sequences; i++) {
     engine_sequence *each = &engine->sequences[i];
@@ -76,11 +47,10 @@ static wick_status build(wick_engine *engine, const wick_engine_options *options
                          wick_error *error) {
   const wick_config *config = &engine->model->config;
   int n_blocks = 0;
-  WICK_TRY(choose_sizes(engine, options, &n_blocks, error));
+  wick_cache_type type;
+  WICK_TRY(wick_engine_choose(engine, options, &n_blocks, &type, error));
   if (!take_tables(engine)) return wick_fail(error, WICK_ERROR_MEMORY, "engine: no memory");
   WICK_TRY(wick_pool_new(engine->allocator, options->n_threads, &engine->pool, error));
-  wick_cache_type type = options->cache_type;
-  if (engine->model->exact && type == WICK_CACHE_F16) type = WICK_CACHE_F32;
   WICK_TRY(wick_kv_cache_init(&engine->cache, engine->allocator, type, config->n_layers,
                               config->n_kv_heads, config->head_dim, n_blocks, error));
   return wick_workspace_new(engine->allocator, engine->model, (size_t)engine->n_chunk,
@@ -117,7 +87,6 @@ void wick_engine_free(wick_engine *engine) {
   wick_pool_free(engine->pool);
   wick_workspace_free(engine->workspace);
   if (engine->cache.allocator) wick_kv_cache_destroy(&engine->cache);
-  wick_buffer_free(&engine->text, engine->allocator);
   wick_arena_free(&engine->arena);
   wick_release(engine->allocator, engine, sizeof *engine, WICK_ALIGNMENT);
 }
@@ -138,7 +107,7 @@ static wick_status check_request(const wick_engine *engine, const wick_request *
   if (asked->n_ids < 1)
     return wick_fail(error, WICK_ERROR_ARGUMENT, "prompt: expected at least 1 token, found 0");
   if (asked->n_ids >= (size_t)engine->n_context)
-    return wick_fail(error, WICK_ERROR_FULL,
+    return wick_fail(error, WICK_ERROR_ARGUMENT,
                      "prompt: expected at most %d tokens in a context of %d, found %zu",
                      engine->n_context - 1, engine->n_context, asked->n_ids);
   for (size_t i = 0; i < asked->n_ids; i++)
@@ -184,6 +153,7 @@ wick_status wick_engine_submit(wick_engine *engine, const wick_request *asked, w
     n_most = mine->n_ids + asked->max_tokens;
   if (++engine->last_id == 0) engine->last_id = 1;
   *place = (engine_request){
+      .id = engine->last_id,
       .sequence = mine,
       .n_prompt = mine->n_ids,
       .max_tokens = asked->max_tokens,
@@ -194,19 +164,25 @@ wick_status wick_engine_submit(wick_engine *engine, const wick_request *asked, w
       .stop = stop,
       .output = -1,
   };
-  atomic_store(&place->id, engine->last_id);
+  atomic_store(&engine->wanted[place - engine->requests], engine->last_id);
   *id = engine->last_id;
   return WICK_OK;
 }
 
 void wick_engine_cancel(wick_engine *engine, wick_request_id id) {
-  for (int i = 0; id && i < engine->max_requests; i++)
-    if (atomic_load(&engine->requests[i].id) == id)
-      atomic_store(&engine->requests[i].cancelled, id);
+  for (int i = 0; id && i < engine->max_requests; i++) {
+    wick_request_id expected = id; /* the place may be another's in the same moment */
+    atomic_compare_exchange_strong(&engine->wanted[i], &expected, 0);
+  }
 }
 
-static bool is_cancelled(const engine_request *each) {
-  return each->id && atomic_load(&each->cancelled) == each->id;
+static bool is_cancelled(const wick_engine *engine, const engine_request *each) {
+  return each->id && atomic_load(&engine->wanted[each - engine->requests]) != each->id;
+}
+
+void wick_request_withdraw(wick_engine *engine, engine_request *request) {
+  atomic_store(&engine->wanted[request - engine->requests], 0);
+  request->id = 0;
 }
 
 bool wick_engine_idle(const wick_engine *engine) {
@@ -221,7 +197,7 @@ static bool all_cancelled(void *context) {
   const wick_engine *engine = context;
   for (int i = 0; i < engine->max_requests; i++) {
     const engine_request *each = &engine->requests[i];
-    if (each->id && each->n_batch && !is_cancelled(each)) return false;
+    if (each->id && each->n_batch && !is_cancelled(engine, each)) return false;
   }
   return true;
 }
@@ -246,7 +222,9 @@ static void admit_waiting(wick_engine *engine) {
 static size_t add_to_batch(wick_engine *engine, engine_request *each, size_t at, int n,
                            int *n_outputs) {
   engine_sequence *mine = each->sequence;
-  wick_kv_reserve(&engine->cache, &mine->kv, mine->n_computed + n);
+  bool reserved = wick_kv_reserve(&engine->cache, &mine->kv, mine->n_computed + n);
+  assert(reserved && mine->kv.n_blocks <= each->max_blocks);
+  (void)reserved;
   for (int i = 0; i < n; i++, at++) {
     engine->batch_ids[at] = mine->ids[mine->n_computed + i];
     engine->batch_positions[at] = mine->n_computed + i;
@@ -276,17 +254,17 @@ static size_t schedule(wick_engine *engine, int *n_outputs) {
   return n;
 }
 
-static wick_status finish_cancelled(wick_engine *engine, wick_error *error) {
+static void finish_cancelled(wick_engine *engine) {
   for (int i = 0; i < engine->max_requests; i++)
-    if (is_cancelled(&engine->requests[i]))
-      WICK_TRY(wick_emit_done(engine, &engine->requests[i], WICK_FINISH_CANCELLED, error));
-  return WICK_OK;
+    if (is_cancelled(engine, &engine->requests[i]))
+      wick_emit_done(engine, &engine->requests[i], WICK_FINISH_CANCELLED);
 }
 
 wick_status wick_engine_step(wick_engine *engine, wick_error *error) {
+  (void)error;
   if (engine->next_event < engine->n_events) return WICK_OK;
-  engine->next_event = engine->n_events = engine->text.n = 0;
-  WICK_TRY(finish_cancelled(engine, error));
+  engine->next_event = engine->n_events = engine->n_text = 0;
+  finish_cancelled(engine);
   if (engine->n_events) return WICK_OK;
   admit_waiting(engine);
   int n_outputs;
@@ -303,16 +281,17 @@ wick_status wick_engine_step(wick_engine *engine, wick_error *error) {
   if (!batch.n_tokens) return WICK_OK;
   batch.n_outputs = (size_t)n_outputs;
   if (wick_forward(engine->model, engine->workspace, &engine->cache, engine->pool, &batch) !=
-      WICK_OK)
-    return finish_cancelled(engine, error);
+      WICK_OK) {
+    finish_cancelled(engine);
+    return WICK_OK;
+  }
   size_t n_vocab = (size_t)engine->model->config.n_vocab;
   for (int i = 0; i < engine->max_requests; i++) {
     engine_request *each = &engine->requests[i];
     if (!each->id || !each->n_batch) continue;
     each->sequence->n_computed += each->n_batch;
     if (each->output >= 0)
-      WICK_TRY(
-          wick_emit_token(engine, each, engine->logits + (size_t)each->output * n_vocab, error));
+      wick_emit_token(engine, each, engine->logits + (size_t)each->output * n_vocab);
     else
       wick_emit_progress(engine, each);
   }

@@ -5,7 +5,6 @@
 
 #include <stdatomic.h>
 
-#include "model/buffer.h"
 #include "model/forward.h"
 #include "sampling/sampler.h"
 #include "sampling/stop.h"
@@ -26,9 +25,8 @@ typedef struct engine_sequence {
 } engine_sequence;
 
 typedef struct engine_request {
-  _Atomic wick_request_id id;        /* 0: this place is free */
-  _Atomic wick_request_id cancelled; /* set to id by wick_engine_cancel */
-  bool admitted;                     /* has its blocks promised */
+  wick_request_id id; /* 0: this place is free */
+  bool admitted;      /* has its blocks promised */
   engine_sequence *sequence;
   int n_prompt, n_reused, n_generated, max_tokens;
   int max_blocks; /* promised: what it may hold at most */
@@ -37,14 +35,14 @@ typedef struct engine_request {
   wick_sampler *sampler;
   wick_stop *stop; /* or NULL */
   wick_utf8_stream utf8;
-  wick_logprob alternatives[WICK_MAX_LOGPROBS];
   int n_batch, output; /* tokens in the current batch; index of its logits, or -1 */
 } engine_request;
 
-/* An event as it waits: its text by place, since the buffer may still move. */
+/* An event as it waits: its text by place, and what event.alternatives points to. */
 typedef struct queued_event {
   wick_event event;
   size_t text_at;
+  wick_logprob alternatives[WICK_MAX_LOGPROBS];
 } queued_event;
 
 struct wick_engine {
@@ -57,7 +55,10 @@ struct wick_engine {
   int n_context, n_chunk, max_requests;
   bool prefix_reuse;
 
-  engine_request *requests;   /* [max_requests] */
+  engine_request *requests; /* [max_requests] */
+  /* [max_requests]: the id of each place's request while it is wanted; 0 for a free place and after
+   * a cancel. All that other threads touch. */
+  _Atomic wick_request_id *wanted;
   engine_sequence *sequences; /* [n_sequences]: twice max_requests, and one for evaluate */
   int n_sequences;
   engine_sequence *private; /* wick_engine_evaluate's */
@@ -71,8 +72,20 @@ struct wick_engine {
 
   queued_event *events; /* [2 * max_requests] */
   size_t n_events, next_event;
-  wick_buffer text;
+  char *text; /* [text_bytes]: of all waiting events */
+  size_t n_text, text_bytes;
 };
+
+/* -- options.c -- */
+
+/* Check the options and set the engine's sizes by them; the cache's blocks, and its type. */
+wick_status wick_engine_choose(wick_engine *engine, const wick_engine_options *options,
+                               int *n_blocks, wick_cache_type *type, wick_error *error);
+
+/* -- engine.c -- */
+
+/* A request's place is free from now on. */
+void wick_request_withdraw(wick_engine *engine, engine_request *request);
 
 /* -- sequences.c: which blocks belong to whom -- */
 
@@ -92,12 +105,13 @@ bool wick_sequence_make_room(wick_engine *engine, int n, const engine_sequence *
 
 /* -- emit.c: from logits to events -- */
 
+/* *out = the most bytes of text that max_requests requests can give in one step; false when that
+ * is no number. */
+bool wick_emit_text_bytes(const wick_tokenizer *tokenizer, int max_requests, uint64_t *out);
 /* Draw the next token of a request whose logits are there, and queue its events. */
-wick_status wick_emit_token(wick_engine *engine, engine_request *request, float *logits,
-                            wick_error *error);
+void wick_emit_token(wick_engine *engine, engine_request *request, float *logits);
 void wick_emit_progress(wick_engine *engine, engine_request *request);
 /* The last event; the request's place is free afterwards. */
-wick_status wick_emit_done(wick_engine *engine, engine_request *request, wick_finish finish,
-                           wick_error *error);
+void wick_emit_done(wick_engine *engine, engine_request *request, wick_finish finish);
 
 #endif

@@ -7,14 +7,16 @@ static wick_status check(const wick_engine *engine, const int32_t *ids, size_t n
                          size_t first_output, wick_error *error) {
   size_t n_context = (size_t)engine->n_context;
   if (n_past > n_context || n_ids > n_context - n_past)
-    return wick_fail(error, WICK_ERROR_FULL, "ids: expected at most %d tokens, found %zu",
+    return wick_fail(error, WICK_ERROR_ARGUMENT, "ids: expected at most %d tokens, found %zu",
                      engine->n_context, n_past + n_ids);
   if (n_past != 0 && n_past != (size_t)engine->private->n_computed)
     return wick_fail(error, WICK_ERROR_ARGUMENT, "n_past: expected 0 or %d, found %zu",
                      engine->private->n_computed, n_past);
-  if (n_ids == 0 || first_output > n_ids)
-    return wick_fail(error, WICK_ERROR_ARGUMENT, "ids: expected at least 1 token, found %zu",
-                     n_ids);
+  if (n_ids == 0)
+    return wick_fail(error, WICK_ERROR_ARGUMENT, "ids: expected at least 1 token, found 0");
+  if (first_output > n_ids)
+    return wick_fail(error, WICK_ERROR_ARGUMENT, "first_output: expected 0 to %zu, found %zu",
+                     n_ids, first_output);
   for (size_t i = 0; i < n_ids; i++)
     if (ids[i] < 0 || ids[i] >= engine->model->config.n_vocab)
       return wick_fail(error, WICK_ERROR_ARGUMENT, "ids: expected ids from 0 to %d, found %d",

@@ -39,6 +39,9 @@ wick_status wick_loader_new(const wick_load_options *options, wick_loader **out,
                             wick_error *error) {
   static const wick_load_options defaults = {0};
   if (!options) options = &defaults;
+  if (options->n_threads < 0)
+    return wick_fail(error, WICK_ERROR_ARGUMENT, "loader: expected at least 0 threads, found %d",
+                     options->n_threads);
   const wick_allocator *allocator =
       options->allocator ? options->allocator : wick_allocator_default();
   wick_loader *loader = wick_allocate(allocator, sizeof *loader, WICK_ALIGNMENT);

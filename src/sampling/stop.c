@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { MAX_STRINGS = 64, MAX_STRING_BYTES = 4096, MAX_PIECE_BYTES = 4096 };
+enum { MAX_STRINGS = 64, MAX_PIECE_BYTES = 4096 };
 
 typedef struct pattern {
   const char *text;
@@ -47,9 +47,9 @@ static wick_status check_strings(const char *const *strings, size_t n, wick_erro
   }
   for (size_t i = 0; i < n; i++) {
     size_t length = strlen(strings[i]);
-    if (length == 0 || length > MAX_STRING_BYTES) {
+    if (length == 0 || length > WICK_STOP_MAX_BYTES) {
       return wick_fail(error, WICK_ERROR_ARGUMENT, "stop[%zu]: expected 1 to %d bytes, found %zu",
-                       i, (int)MAX_STRING_BYTES, length);
+                       i, (int)WICK_STOP_MAX_BYTES, length);
     }
     /* So a match, and what is held, begins where a character does. */
     if (((unsigned char)strings[i][0] & 0xc0) == 0x80) {

@@ -7,6 +7,8 @@
 
 #include "core/memory.h"
 
+enum { WICK_STOP_MAX_BYTES = 4096 }; /* of one string */
+
 typedef struct wick_stop wick_stop;
 
 /* Copies the strings. Refused (WICK_ERROR_ARGUMENT): empty ones, more than 64, more than 4096

@@ -66,9 +66,9 @@ static void test_refusals(tap *t, const wick_model *model) {
   wick_request request = {
       .ids = ids, .n_ids = 64, .sampling = wick_sampling_default(), .n_logprobs = -1};
   CHECK(t,
-        wick_engine_submit(engine, &request, &id, &error) == WICK_ERROR_FULL &&
+        wick_engine_submit(engine, &request, &id, &error) == WICK_ERROR_ARGUMENT &&
             strstr(error.message, "63") && strstr(error.message, "64"),
-        "a prompt that is too long is refused with the counts");
+        "a prompt that can never fit is refused with the counts");
   request.n_ids = 0;
   CHECK(t, wick_engine_submit(engine, &request, &id, &error) == WICK_ERROR_ARGUMENT, "no prompt");
   request.n_ids = 3;
@@ -83,6 +83,40 @@ static void test_refusals(tap *t, const wick_model *model) {
   request.sampling.top_p = 1;
   CHECK(t, wick_engine_submit(engine, &request, &id, &error) == WICK_OK, "a good one is taken");
   CHECK(t, wick_engine_submit(engine, &request, &id, &error) == WICK_ERROR_FULL, "one too many");
+  int32_t more[65] = {0};
+  CHECK(t,
+        wick_engine_evaluate(engine, more, 65, 0, 0, NULL, NULL, &error) == WICK_ERROR_ARGUMENT &&
+            strstr(error.message, "65"),
+        "so is a text for evaluate that can never fit");
+  CHECK(t,
+        wick_engine_evaluate(engine, more, 2, 0, 3, NULL, NULL, &error) == WICK_ERROR_ARGUMENT &&
+            strstr(error.message, "first_output") && strstr(error.message, "3"),
+        "and a first_output beyond the text, by its name");
+  wick_engine_free(engine);
+}
+
+/* An event is what it was when it was queued, whatever is submitted before it is taken. */
+static void test_queued_events(tap *t, const wick_model *model) {
+  wick_engine *engine = make(model, (wick_engine_options){.n_context = 64, .max_requests = 1});
+  const int32_t ids[3] = {1, 2, 3};
+  wick_request request = {.ids = ids,
+                          .n_ids = 3,
+                          .max_tokens = 1,
+                          .ignore_end = true,
+                          .sampling = wick_sampling_default(),
+                          .n_logprobs = 2};
+  wick_error error = {0};
+  wick_request_id first, second;
+  wick_event event = {0};
+  bool ran = wick_engine_submit(engine, &request, &first, &error) == WICK_OK &&
+             wick_engine_step(engine, &error) == WICK_OK &&
+             wick_engine_submit(engine, &request, &second, &error) == WICK_OK &&
+             wick_engine_next(engine, &event);
+  CHECK(t, ran && event.type == WICK_EVENT_TOKEN && event.id == first, "a token waits");
+  CHECK(t,
+        ran && event.n_alternatives == 2 && event.alternatives[0].id == event.token &&
+            event.alternatives[0].logprob == event.logprob,
+        "with its alternatives, the greedy choice first, beside the next request");
   wick_engine_free(engine);
 }
 
@@ -193,6 +227,7 @@ int main(void) {
   }
   test_finish(&t, model);
   test_refusals(&t, model);
+  test_queued_events(&t, model);
   test_cancel(&t, model);
   test_pressure(&t, model);
   test_room_after_evaluate(&t, model);
