@@ -63,7 +63,7 @@ try {
 } catch (error) {
   const text = String(/** @type {Error} */ (error).message).replace(/^wick: /, '');
   // eslint-disable-next-line no-control-regex
-  process.stderr.write(`wick: ${text.replace(/[\x00-\x1f\x7f]/g, '?')}\n`);
+  process.stderr.write(`wick: ${text.replace(/[\x00-\x1f\x7f-\x9f]/g, '?')}\n`);
   // Not through exitCode alone: a model may still be loaded.
   process.exit(error instanceof UsageError ? 2 : 1);
 }

@@ -25,7 +25,7 @@ import { platform } from './platform.js';
  */
 export async function load(source, options = {}) {
   const text = source instanceof URL ? source.href : source;
-  if (typeof text === 'string' && !/^https?:/i.test(text))
+  if (typeof text === 'string' && !/^(https?|blob|data):/i.test(text))
     return loadParts(platform, await pathParts(text), options);
   return loadParts(platform, await partsOf(source, 'file:///'), options);
 }

@@ -16,10 +16,14 @@ import { INDEX, inOrder, shardsOf } from '../web/lib/sources.js';
 export async function pathParts(name) {
   const { file, stats } = await find(name.startsWith('file:') ? fileURLToPath(name) : name);
   if (stats.isDirectory()) return folderParts(file);
+  if (!stats.isFile())
+    throw new Error(`wick: ${file}: expected a model file or folder, found ${kindOf(stats)}`);
   const part = { name: path.basename(file), path: file };
   if (/\.gguf$/i.test(file)) return [part];
   if (!/\.safetensors$/i.test(file))
-    throw new Error(`wick: ${file}: expected a .gguf or .safetensors file or a folder`);
+    throw new Error(
+      `wick: ${file}: expected a .gguf or .safetensors file or a folder, found another file`,
+    );
   const beside = await filesOf(path.dirname(file));
   return inOrder([...beside.filter((other) => !other.name.endsWith('.safetensors')), part], file);
 }
@@ -40,13 +44,23 @@ async function folderParts(folder) {
 /** @param {string} name */
 async function find(name) {
   const models = process.env.WICK_MODELS || 'models';
+  if (!name) throw new Error('wick: model: expected a path or a name, found an empty text');
   const tried = [name];
   if (!/[\\/]/.test(name)) tried.push(path.join(models, name), path.join(models, `${name}.gguf`));
   for (const file of tried) {
     const stats = await stat(file).catch(() => null);
     if (stats) return { file, stats };
   }
-  throw new Error(`wick: ${name}: expected a model file, a folder or a name in ${models}/`);
+  throw new Error(
+    `wick: ${name}: expected a model file, a folder or a name in ${models}/, found none`,
+  );
+}
+
+/** @param {import('node:fs').Stats} stats */
+function kindOf(stats) {
+  if (stats.isFIFO()) return 'a pipe';
+  if (stats.isSocket()) return 'a socket';
+  return 'a device';
 }
 
 /**

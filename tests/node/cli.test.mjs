@@ -71,13 +71,25 @@ test('what cannot be had is one line and status 1', () => {
   const garbage = path.join(scratch, 'garbage.gguf');
   writeFileSync(text, 'words');
   writeFileSync(garbage, 'not a model');
-  refuse(1, ['tokenize', 'nothing-here'], /nothing-here: expected/);
-  refuse(1, ['tokenize', 'a\nb\x1b[2J'], /a\?b\?\[2J/);
+  refuse(1, ['tokenize', 'nothing-here'], /nothing-here: expected .*, found none$/m);
+  refuse(1, ['tokenize', 'a\nb\x1b[2J\x7f\x80\x9b31m\xa0'], /a\?b\?\[2J\?\?\?31m\xa0:/);
+  const pipe = path.join(scratch, 'pipe.gguf');
+  spawnSync('mkfifo', [pipe]);
+  refuse(
+    1,
+    ['run', pipe, '-p', 'x'],
+    /pipe\.gguf: expected a model file or folder, found a pipe$/m,
+  );
+  refuse(
+    1,
+    ['run', '/dev/zero', '-p', 'x'],
+    /zero: expected a model file or folder, found a device$/m,
+  );
   refuse(1, ['tokenize', text], /text\.txt: expected a \.gguf or \.safetensors file or a folder/);
   refuse(1, ['tokenize', garbage], /garbage\.gguf: /);
   refuse(1, ['tokenize', scratch], /expected a file config\.json in it, found none/);
   refuse(1, ['run', random, '-p', 'x'], /expected a known chat template/);
-  refuse(1, ['run', tiny, '-p', 'x', '--build', 'huge'], /expected build .* found huge/);
+  refuse(1, ['run', tiny, '-p', 'x', '--build', 'huge'], /build: expected st, .* found "huge"/);
   refuse(1, ['ppl', tiny, '-f', 'missing.txt'], /missing\.txt: expected a readable file/);
   refuse(1, ['detokenize', tiny], /stdin: expected a JSON array/, '{}');
   refuse(1, ['detokenize', tiny], /found another value at \[1\]/, '[1, 99999]');

@@ -84,7 +84,5 @@ test('the choice of a build has its reasons', () => {
   assert.equal(chooseBuild(plain, undefined, 3).threads, 3);
   assert.equal(chooseBuild(plain, 'st').threads, 1);
   assert.throws(() => chooseBuild(alone, 'mt'), /not isolated/);
-  assert.throws(() => chooseBuild(plain, /** @type {any} */ ('huge')), /expected build/);
-  for (const threads of [0, 1.5, 65, NaN])
-    assert.throws(() => chooseBuild(plain, undefined, threads), /expected 1 to 64 threads/);
+  assert.throws(() => chooseBuild(plain, /** @type {any} */ ('huge')), /build: expected st/);
 });

@@ -6,6 +6,15 @@
  *   Sampling, Score, ToWorker } from './messages.js'
  */
 
+import {
+  checkEvaluate,
+  checkGenerateOptions,
+  checkIds,
+  checkPrompt,
+  checkScore,
+  checkTokenizeOptions,
+} from './check.js';
+
 /**
  * @typedef {RequestOptions & Sampling & { signal?: AbortSignal }} GenerateOptions
  *
@@ -64,9 +73,12 @@ export class Model {
    * @param {GenerateOptions} [options]
    * @returns {AsyncGenerator<Piece, void, void>}
    */
-  async *generate(prompt, { signal, ...options } = {}) {
+  async *generate(prompt, options = {}) {
+    checkGenerateOptions(options, this.info.model);
+    const { signal, ...request } = options;
     signal?.throwIfAborted();
-    const pieces = this.#stream(asPrompt(prompt, options.raw ?? false), options);
+    const checked = checkPrompt(prompt, this.info.model);
+    const pieces = this.#stream(asPrompt(checked, request.raw ?? false), request);
     signal?.addEventListener('abort', pieces.cancel);
     try {
       for (;;) {
@@ -109,16 +121,20 @@ export class Model {
    * @param {{ special?: boolean }} [options]
    * @returns {Promise<Int32Array>}
    */
-  tokenize(text, { special = true } = {}) {
-    return this.#call({ type: 'tokenize', id: this.#newId(), prompt: text, special });
+  async tokenize(text, options = {}) {
+    checkTokenizeOptions(options);
+    const { special = true } = options;
+    const prompt = checkPrompt(text, this.info.model);
+    return this.#call({ type: 'tokenize', id: this.#newId(), prompt, special });
   }
 
   /**
    * @param {ArrayLike<number>} ids
    * @returns {Promise<Uint8Array>} Their bytes, which need not be whole characters.
    */
-  detokenizeBytes(ids) {
-    return this.#call({ type: 'detokenize', id: this.#newId(), ids: Int32Array.from(ids) });
+  async detokenizeBytes(ids) {
+    const checked = checkIds('ids', ids, this.info.model);
+    return this.#call({ type: 'detokenize', id: this.#newId(), ids: checked });
   }
 
   /**
@@ -136,10 +152,9 @@ export class Model {
    * @param {{ past?: number, firstOutput?: number, hidden?: boolean }} [options]
    * @returns {Promise<Evaluation>}
    */
-  evaluate(ids, { past = 0, firstOutput = ids.length - 1, hidden = false } = {}) {
-    const id = this.#newId();
-    const message = { id, ids: Int32Array.from(ids), past, firstOutput, hidden };
-    return this.#call({ type: 'evaluate', ...message });
+  async evaluate(ids, options = {}) {
+    const checked = checkEvaluate(ids, options, this.info.model, this.info.context);
+    return this.#call({ type: 'evaluate', id: this.#newId(), ...checked });
   }
 
   /**
@@ -151,10 +166,9 @@ export class Model {
    *   logits, [targets][nVocab].
    * @returns {Promise<{ scores: Score[], logits: Float32Array | null }>}
    */
-  score(ids, targets, { past = 0, base, keep = false } = {}) {
-    const lists = { ids: Int32Array.from(ids), targets: Int32Array.from(targets) };
-    const id = this.#newId();
-    return this.#call({ type: 'score', id, ...lists, past, base: base ?? null, keep });
+  async score(ids, targets, options = {}) {
+    const checked = checkScore(ids, targets, options, this.info.model, this.info.context);
+    return this.#call({ type: 'score', id: this.#newId(), ...checked });
   }
 
   /** Ends the workers and gives all memory back. Answers under way fail. */

@@ -6,6 +6,7 @@
  * @import { EngineSettings, FromWorker, Info, Part, Platform, Port, Progress } from './messages.js'
  */
 
+import { checkLoadOptions } from './check.js';
 import { Model } from './client.js';
 import { startThreads, stopperOf } from './threads.js';
 
@@ -23,7 +24,9 @@ import { startThreads, stopperOf } from './threads.js';
  * @param {LoadOptions} options
  * @returns {Promise<Model>}
  */
-export async function loadParts(platform, parts, { signal, onProgress, wasm, ...settings }) {
+export async function loadParts(platform, parts, options) {
+  checkLoadOptions(options);
+  const { signal, onProgress, wasm, ...settings } = options;
   signal?.throwIfAborted();
   const port = platform.spawn('engine');
   /** @type {Port[]} */

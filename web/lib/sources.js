@@ -6,6 +6,8 @@
  * @typedef {string | URL | Blob | ArrayBuffer | ArrayBufferView | Iterable<File>} Source
  */
 
+import { shown } from './check.js';
+
 /** Names the shards of weights in several files. */
 export const INDEX = 'model.safetensors.index.json';
 
@@ -22,12 +24,35 @@ const FOLDER_FILES = [
  * @returns {Promise<Part[]>}
  */
 export async function partsOf(source, base) {
-  if (typeof source === 'string' || source instanceof URL) return urlParts(new URL(source, base));
+  if (typeof source === 'string' || source instanceof URL) return urlParts(urlOf(source, base));
   if (source instanceof Blob) return [blobPart(source)];
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source))
     return [blobPart(new Blob([/** @type {BlobPart} */ (source)]))];
-  if (source && Symbol.iterator in source) return inOrder([...source].map(blobPart), 'the files');
-  throw new Error('wick: expected an address, a file or bytes of a model, found something else');
+  /** @type {any[]} */
+  const files =
+    typeof source === 'object' && source && Symbol.iterator in source ? [...source] : [];
+  if (files.length && files.every((file) => file instanceof Blob))
+    return inOrder(files.map(blobPart), 'the files');
+  throw new Error(
+    `wick: model: expected an address, a file, files or bytes, found ${shown(source)}`,
+  );
+}
+
+/**
+ * @param {string | URL} address
+ * @param {string} base
+ */
+function urlOf(address, base) {
+  const text = String(address);
+  let url = null;
+  try {
+    url = text ? new URL(text, base) : null;
+  } catch {
+    // said below
+  }
+  // An address is fetched, so that javascript:, mailto: and their like are none.
+  if (url && (url.pathname.startsWith('/') || /^(blob|data):$/.test(url.protocol))) return url;
+  throw new Error(`wick: ${text}: expected the address of a model, found none that can be fetched`);
 }
 
 /**
@@ -54,14 +79,24 @@ export function inOrder(parts, where) {
 
 /** @param {URL} url */
 async function urlParts(url) {
-  const name = decodeURIComponent(url.pathname.split('/').pop() ?? '');
+  const { href } = url;
+  if (!url.pathname.startsWith('/')) return [{ name: 'model.gguf', url: href }]; // blob:, data:
+  const name = lastName(url);
+  if (name !== '' && !name.endsWith('.safetensors')) return [{ name: ggufName(name), url: href }];
   const folder = FOLDER_FILES.map((file) => ({ ...file, url: new URL(file.name, url).href }));
-  if (name === '') {
-    const shards = await shardNames(url);
-    return [...folder, ...shards.map((shard) => ({ name: shard, url: new URL(shard, url).href }))];
+  if (name !== '') return [...folder, { name, url: href }];
+  const shards = await shardNames(url);
+  return [...folder, ...shards.map((shard) => ({ name: shard, url: new URL(shard, url).href }))];
+}
+
+/** @param {URL} url */
+function lastName({ pathname }) {
+  const name = pathname.split('/').pop() ?? '';
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name; // a lone %
   }
-  if (name.endsWith('.safetensors')) return [...folder, { name, url: url.href }];
-  return [{ name: ggufName(name), url: url.href }];
 }
 
 /**

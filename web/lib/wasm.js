@@ -78,6 +78,9 @@ export class Wasm {
 
   /** @param {number} size */
   allocate(size) {
+    // More would be cut to 32 bits on its way.
+    if (!(Number.isInteger(size) && size >= 0 && size < 2 ** 32))
+      throw new Error(`expected a count of bytes below 2^32, found ${size}`);
     const pointer = this.exports.malloc(size) >>> 0;
     if (!pointer)
       throw new Error(`expected ${size} more bytes of memory, found none within the limit`);
