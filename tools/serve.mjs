@@ -2,6 +2,7 @@
 //
 //   /            web/           the page (index.html), /lib/ the library, /chapters/ ...
 //   /dist/wasm/  dist/wasm/     the four builds; from /lib/x.js they are ../../dist/wasm/
+//   /dist/vendor/ dist/vendor/  the page's library (tools/vendor.mjs)
 //   /models/     models/        or $WICK_MODELS
 //
 // Pages are cross-origin isolated (threads need it) and run under the policy that right embedding
@@ -27,6 +28,7 @@ import { isMain, runMain, say, ToolError } from './lib/run.mjs';
 /** The longest prefix is asked first. @type {Mount[]} */
 export const siteMounts = [
   { prefix: '/dist/wasm/', folder: inRoot('dist', 'wasm') },
+  { prefix: '/dist/vendor/', folder: inRoot('dist', 'vendor') },
   { prefix: '/models/', folder: modelsFolder },
   { prefix: '/', folder: inRoot('web') },
 ];
