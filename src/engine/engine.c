@@ -6,6 +6,9 @@
 #include <assert.h>
 #include <string.h>
 
+/* Conversations that may take turns on an engine of one request, each with its prefix kept. */
+enum { KEPT_AT_LEAST = 16 };
+
 static bool take_tables(wick_engine *engine) {
   wick_arena *arena = &engine->arena;
   uint64_t n_vocab = (uint64_t)engine->model->config.n_vocab;
@@ -15,7 +18,8 @@ static bool take_tables(wick_engine *engine) {
       !wick_emit_text_bytes(engine->model->tokenizer, engine->max_requests, &text_bytes) ||
       !wick_to_size(text_bytes, &engine->text_bytes))
     return false;
-  engine->n_sequences = 2 * engine->max_requests + 1;
+  engine->n_kept = engine->max_requests < KEPT_AT_LEAST ? KEPT_AT_LEAST : engine->max_requests;
+  engine->n_sequences = engine->max_requests + engine->n_kept + 1;
   engine->requests = WICK_ARENA_ARRAY(arena, engine_request, n_requests);
   engine->sequences = WICK_ARENA_ARRAY(arena, engine_sequence, (uint64_t)engine->n_sequences);
   engine->batch_ids = WICK_ARENA_ARRAY(arena, int32_t, n_chunk);

@@ -59,9 +59,9 @@ struct wick_engine {
   /* [max_requests]: the id of each place's request while it is wanted; 0 for a free place and after
    * a cancel. All that other threads touch. */
   _Atomic wick_request_id *wanted;
-  engine_sequence *sequences; /* [n_sequences]: twice max_requests, and one for evaluate */
-  int n_sequences;
-  engine_sequence *private; /* wick_engine_evaluate's */
+  engine_sequence *sequences; /* [n_sequences]: max_requests, n_kept, and one for evaluate */
+  int n_sequences, n_kept;    /* most retained ones */
+  engine_sequence *private;   /* wick_engine_evaluate's */
   wick_request_id last_id;
   uint64_t clock;
 
@@ -89,12 +89,12 @@ void wick_request_withdraw(wick_engine *engine, engine_request *request);
 
 /* -- sequences.c: which blocks belong to whom -- */
 
-/* A sequence that is free, evicting the oldest retained one if there is none. Never NULL while at
- * most max_requests are live. */
+/* A free sequence, live from now on. There is one while fewer than max_requests are live. */
 engine_sequence *wick_sequence_take(wick_engine *engine);
 /* Give a sequence's blocks back and mark it free. */
 void wick_sequence_drop(wick_engine *engine, engine_sequence *sequence);
-/* Keep it for its prefix, or drop it when there is nothing to reuse. */
+/* Keep it for its prefix, in place of the one that was not used for longest when there are n_kept;
+ * or drop it when there is nothing to reuse. */
 void wick_sequence_retain(wick_engine *engine, engine_sequence *sequence);
 /* Promise a request its blocks, beginning with the longest prefix that some sequence has computed;
  * false: not enough blocks yet. */

@@ -3,6 +3,7 @@
  * one never fails for want of cache. */
 #include "engine/engine.h"
 
+#include <assert.h>
 #include <string.h>
 
 void wick_sequence_drop(wick_engine *engine, engine_sequence *sequence) {
@@ -11,35 +12,39 @@ void wick_sequence_drop(wick_engine *engine, engine_sequence *sequence) {
   sequence->state = SEQUENCE_FREE;
 }
 
+/* The retained sequence that was not used for longest, but for keep. */
+static engine_sequence *oldest_retained(wick_engine *engine, const engine_sequence *keep,
+                                        int *n_retained) {
+  engine_sequence *oldest = NULL;
+  *n_retained = 0;
+  for (int i = 0; i < engine->n_sequences; i++) {
+    engine_sequence *each = &engine->sequences[i];
+    if (each->state != SEQUENCE_RETAINED) continue;
+    ++*n_retained;
+    if (each != keep && (!oldest || each->used < oldest->used)) oldest = each;
+  }
+  return oldest;
+}
+
 void wick_sequence_retain(wick_engine *engine, engine_sequence *sequence) {
   if (!engine->prefix_reuse || !sequence->n_computed) {
     wick_sequence_drop(engine, sequence);
     return;
   }
+  int n_retained;
+  engine_sequence *oldest = oldest_retained(engine, NULL, &n_retained);
+  if (n_retained == engine->n_kept) wick_sequence_drop(engine, oldest);
   wick_kv_truncate(&engine->cache, &sequence->kv, sequence->n_computed);
   sequence->state = SEQUENCE_RETAINED;
   sequence->used = ++engine->clock;
-}
-
-static engine_sequence *oldest_retained(wick_engine *engine, const engine_sequence *keep) {
-  engine_sequence *oldest = NULL;
-  for (int i = 0; i < engine->n_sequences; i++) {
-    engine_sequence *each = &engine->sequences[i];
-    if (each->state == SEQUENCE_RETAINED && each != keep && (!oldest || each->used < oldest->used))
-      oldest = each;
-  }
-  return oldest;
 }
 
 engine_sequence *wick_sequence_take(wick_engine *engine) {
   engine_sequence *found = NULL;
   for (int i = 0; i < engine->n_sequences && !found; i++)
     if (engine->sequences[i].state == SEQUENCE_FREE) found = &engine->sequences[i];
-  if (!found) {
-    found = oldest_retained(engine, NULL);
-    if (found) wick_sequence_drop(engine, found);
-  }
-  if (found) found->state = SEQUENCE_LIVE;
+  assert(found);
+  found->state = SEQUENCE_LIVE;
   return found;
 }
 
@@ -56,7 +61,8 @@ static int promised_blocks(const wick_engine *engine) {
 /* Give up one sequence that nobody waits for, but for keep. What wick_engine_evaluate left goes
  * last, for its caller may go on from there. */
 static bool evict(wick_engine *engine, const engine_sequence *keep) {
-  engine_sequence *oldest = oldest_retained(engine, keep), *private = engine->private;
+  int n_retained;
+  engine_sequence *oldest = oldest_retained(engine, keep, &n_retained), *private = engine->private;
   if (!oldest && (keep == private || !private->kv.n_blocks)) return false;
   wick_sequence_drop(engine, oldest ? oldest : private);
   private->state = SEQUENCE_LIVE;
@@ -110,27 +116,38 @@ static int adopt(wick_engine *engine, engine_sequence *mine, engine_sequence *do
   return n_common;
 }
 
+/* Go on in a retained donor's place, if its blocks and those that can be had are enough. */
+static bool take_over(wick_engine *engine, engine_request *request, engine_sequence *donor,
+                      int *n_common) {
+  int freed = 0, need = request->max_blocks - wick_kv_blocks_for(*n_common);
+  for (int i = wick_kv_blocks_for(*n_common); i < donor->kv.n_blocks; i++)
+    freed += engine->cache.references[donor->kv.blocks[i]] == 1;
+  int last = *n_common / WICK_KV_BLOCK;
+  bool shared_tail =
+      *n_common % WICK_KV_BLOCK && engine->cache.references[donor->kv.blocks[last]] > 1;
+  if (shared_tail) need++;
+  if (!wick_sequence_make_room(engine, need - freed, donor)) return false;
+  *n_common = adopt(engine, request->sequence, donor, *n_common);
+  return true;
+}
+
 bool wick_sequence_admit(wick_engine *engine, engine_request *request) {
   engine_sequence *mine = request->sequence;
   int n_common;
   /* The last prompt token is always computed: its logits are wanted. */
   engine_sequence *donor = find_donor(engine, mine, request->n_prompt - 1, &n_common);
-  int whole = n_common / WICK_KV_BLOCK;
-  if (!wick_sequence_make_room(engine, request->max_blocks - whole, donor)) {
-    /* Not beside the donor; perhaps in its place. */
-    bool retained = donor && donor->state == SEQUENCE_RETAINED;
-    if (!retained) return false;
-    int held = donor->kv.n_blocks, freed = 0;
-    for (int i = wick_kv_blocks_for(n_common); i < held; i++)
-      freed += engine->cache.references[donor->kv.blocks[i]] == 1;
-    int need = request->max_blocks - wick_kv_blocks_for(n_common);
-    bool shared_tail =
-        n_common % WICK_KV_BLOCK && engine->cache.references[donor->kv.blocks[whole]] > 1;
-    if (shared_tail) need++;
-    if (engine->cache.n_free + freed - promised_blocks(engine) < need) return false;
-    n_common = adopt(engine, mine, donor, n_common);
-  } else if (donor) {
-    wick_kv_fork(&engine->cache, &mine->kv, &donor->kv, n_common, &n_common);
+  bool retained = donor && donor->state == SEQUENCE_RETAINED;
+  /* A conversation that goes on needs no copy of itself. A branch leaves the other one be while
+   * both have room. */
+  bool goes_on = retained && n_common == donor->n_computed;
+  if (!goes_on &&
+      wick_sequence_make_room(engine, request->max_blocks - n_common / WICK_KV_BLOCK, donor)) {
+    if (donor) {
+      wick_kv_fork(&engine->cache, &mine->kv, &donor->kv, n_common, &n_common);
+      donor->used = ++engine->clock;
+    }
+  } else if (!retained || !take_over(engine, request, donor, &n_common)) {
+    return false;
   }
   mine->n_computed = request->n_reused = n_common;
   request->admitted = true;
