@@ -25,6 +25,47 @@ static wick_partial exponentiate(const wick_kernels *kernels, float *scores, int
   return partial;
 }
 
+/* No infinity and no NaN. */
+static bool all_finite(const float *x, size_t n) {
+  uint32_t largest = 0, magnitude;
+  for (size_t i = 0; i < n; i++) {
+    memcpy(&magnitude, &x[i], sizeof magnitude);
+    magnitude &= 0x7fffffff;
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  return largest < 0x7f800000;
+}
+
+/* How many of the 32 positions from first on a query at position sees. */
+static size_t seen_of_block(int position, int first) {
+  int n = position + 1 - first;
+  return n < 0 ? 0 : n > WICK_KV_BLOCK ? WICK_KV_BLOCK : (size_t)n;
+}
+
+/* values += p v over one block, v [32][head_dim], p [n_queries][WICK_SPLIT]. p is 0 where a query
+ * sees nothing, but 0 times a value that overflowed is NaN: then each position's queries get v with
+ * zeros in place of what they do not see. block: scratch for that, perhaps v itself. */
+static void add_values(const wick_query_group *group, int first, const float *p, const float *v,
+                       float *block, float *values) {
+  const wick_kernels *kernels = group->kernels;
+  size_t dim = (size_t)group->cache->head_dim;
+  size_t seen_by_all = seen_of_block(group->positions[0], first);
+  if (all_finite(v + seen_by_all * dim, (WICK_KV_BLOCK - seen_by_all) * dim)) {
+    kernels->attention_values(values, p, WICK_SPLIT, group->n_queries, v, dim);
+    return;
+  }
+  if (v != block) memcpy(block, v, WICK_KV_BLOCK * dim * sizeof *v);
+  for (size_t end = group->n_queries, begin; end > 0; end = begin) {
+    int position = group->positions[end - 1];
+    begin = end - 1;
+    while (begin > 0 && group->positions[begin - 1] == position) begin--;
+    size_t n_seen = seen_of_block(position, first);
+    memset(block + n_seen * dim, 0, (WICK_KV_BLOCK - n_seen) * dim * sizeof *block);
+    kernels->attention_values(values + begin * dim, p + begin * WICK_SPLIT, WICK_SPLIT, end - begin,
+                              block, dim);
+  }
+}
+
 void wick_attend_split(const wick_query_group *group, int split, wick_partial *partials,
                        float *values, float *scratch) {
   const wick_kernels *kernels = group->kernels;
@@ -49,7 +90,7 @@ void wick_attend_split(const wick_query_group *group, int split, wick_partial *p
   for (int b = 0; b < n_blocks; b++) {
     const float *v = wick_kv_load_values(group->cache, kernels, group->sequence, group->layer,
                                          group->kv_head, first_block + b, block);
-    kernels->attention_values(values, scores + b * WICK_KV_BLOCK, WICK_SPLIT, n_queries, v, dim);
+    add_values(group, first + b * WICK_KV_BLOCK, scores + b * WICK_KV_BLOCK, v, block, values);
   }
 }
 

@@ -1,8 +1,10 @@
 /* Causal attention of queries over a block cache, in splits of 128 positions at fixed offsets: each
  * split gives a partial result (largest score, sum of exponentials, weighted sum of values), and
  * partials are merged in ascending order. So the bits are the same whether the splits run one after
- * another or on several threads, for one token or for many. Source: the online softmax of Milakov
- * and Gimelshein (2018); split-KV decoding of FlashDecoding (2023). Chapters 12, 20. */
+ * another or on several threads, for one token or for many. What a query does not see adds nothing,
+ * even where it is infinite or NaN (values that overflowed the cache's type are). Source: the
+ * online softmax of Milakov and Gimelshein (2018); split-KV decoding of FlashDecoding (2023).
+ * Chapters 12, 20. */
 #ifndef WICK_MODEL_ATTENTION_H
 #define WICK_MODEL_ATTENTION_H
 
@@ -18,8 +20,8 @@ typedef struct wick_query_group {
   int layer, kv_head;
   size_t n_queries;
   const float *queries;     /* [n_queries][head_dim], already divided by sqrt(head_dim) */
-  const int32_t *positions; /* [n_queries]; a query sees positions 0 .. its own */
-  int last_position;        /* the largest of them */
+  const int32_t *positions; /* [n_queries], never falling; a query sees positions 0 .. its own */
+  int last_position;        /* the last of them */
 } wick_query_group;
 
 /* One query's state over some splits. sum is 0 before the first. */
