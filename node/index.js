@@ -18,14 +18,15 @@ import { platform } from './platform.js';
 
 /**
  * Loads a model from a path (a .gguf or .safetensors file or a model folder), a name under
- * $WICK_MODELS or models/, an http address, a Blob, or bytes.
+ * $WICK_MODELS or models/, an http address, an hf: name, a Blob, or bytes. What comes from a server is
+ * kept under $WICK_MODELS, or in the platform's folder for caches.
  * @param {Source} source
  * @param {LoadOptions} [options]
  * @returns {Promise<Model>}
  */
 export async function load(source, options = {}) {
   const text = source instanceof URL ? source.href : source;
-  if (typeof text === 'string' && !/^(https?|blob|data):/i.test(text))
+  if (typeof text === 'string' && !/^(https?|hf|blob|data):/i.test(text))
     return loadParts(platform, await pathParts(text), options);
   return loadParts(platform, await partsOf(source, 'file:///'), options);
 }

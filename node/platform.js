@@ -8,6 +8,8 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { parentPort, Worker } from 'node:worker_threads';
+import { socketLock } from './lock.js';
+import { diskStore } from './store-disk.js';
 
 /** @type {Platform} */
 export const platform = {
@@ -28,6 +30,10 @@ export const platform = {
     ),
   // A message to oneself would starve the other ports: Node handles a thousand of one port in a row.
   turns: () => () => new Promise((resolve) => setImmediate(resolve)),
+  store: diskStore,
+  lock: socketLock,
+  // Node sends any header anywhere, and sees all that come back.
+  sameOrigin: () => true,
   open: async (path) => {
     const { size } = await stat(path);
     return { size, stream: () => createReadStream(path, { highWaterMark: 1 << 20 }) };

@@ -50,7 +50,7 @@ const flag = (name, value) => {
   if (typeof value !== 'boolean') throw wrong(name, 'true or false', shown(value));
 };
 
-/** @param {string[]} values @returns {Check} */
+/** @param {(string | boolean)[]} values @returns {Check} */
 const oneOf = (values) => (name, value) => {
   if (values.includes(value)) return;
   throw wrong(name, `${values.slice(0, -1).join(', ')} or ${values.at(-1)}`, shown(value));
@@ -102,16 +102,28 @@ const bias = (nVocab) => (name, value) => {
  * as left out.
  * @param {unknown} options
  * @param {Record<string, Check>} checks
+ * @param {string} [what]
  */
-function checkOptions(options, checks) {
+function checkOptions(options, checks, what = 'options') {
   if (typeof options !== 'object' || !options || Array.isArray(options))
-    throw wrong('options', 'an object', shown(options));
+    throw wrong(what, 'an object', shown(options));
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(checks, name))
-      throw wrong('options', `some of ${Object.keys(checks).join(', ')}`, name);
+      throw wrong(what, `some of ${Object.keys(checks).join(', ')}`, name);
     if (value !== undefined) checks[name](name, value);
   }
 }
+
+/** @type {Record<keyof import('./messages.js').NetworkSettings, Check>} */
+const NETWORK = {
+  tries: whole(1, 1000),
+  backOffMilliseconds: number(0, INT_MAX),
+  stallMilliseconds: number(1, INT_MAX),
+  longestWaitMilliseconds: number(0, INT_MAX),
+};
+
+/** @type {Check} */
+const patience = (name, value) => checkOptions(value, NETWORK, name);
 
 /** @type {Record<keyof import('./load.js').LoadOptions, Check>} */
 const LOAD = {
@@ -122,6 +134,8 @@ const LOAD = {
   cacheTokens: whole(1, INT_MAX),
   chunk: whole(1, 1 << 14),
   build: oneOf(['st', 'mt', 'st-relaxed', 'mt-relaxed']),
+  keep: oneOf([true, false, 'cache']),
+  network: patience,
   signal,
   onProgress: callback,
   wasm: wasmModule,

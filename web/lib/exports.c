@@ -2,6 +2,7 @@
  * the compiler fills, so that the shim reads and writes structs by name and cannot disagree with
  * the header. Everything else that JavaScript calls is wick.h itself. Source: the C17 standard,
  * 7.19 (offsetof) and 6.5.1.1 (_Generic). */
+#include "sha256.h"
 #include "wick.h"
 
 typedef struct wick_web_field {
@@ -110,6 +111,8 @@ static const wick_web_field fields[] = {
     FIELD(wick_score, kl),
     FIELD(wick_score, n_same_top),
     FIELD(wick_score, base_nll),
+
+    STRUCT(wick_sha256),
 
     {NULL, 0, 0, 0},
 };

@@ -7,7 +7,8 @@
  */
 
 import { Engine, EngineError } from './engine.js';
-import { loadModel, openParts } from './loader.js';
+import { bytesOf, openParts } from './files.js';
+import { loadModel } from './loader.js';
 import { chooseBuild } from './probe.js';
 import { createMemory, instantiate, Wasm } from './wasm.js';
 
@@ -119,15 +120,15 @@ class Host {
     const parallel = choice.build.startsWith('mt');
     const [module, files] = await Promise.all([
       given ?? platform.compile(choice.build),
-      openParts(parts, platform),
+      openParts(parts, platform, settings, (progress) => this.#progress(progress)),
     ]);
-    const fileBytes = files.reduce((sum, file) => sum + file.size, 0);
-    const memory = createMemory(parallel, memoryLimit(fileBytes, settings));
+    const memory = createMemory(parallel, memoryLimit(bytesOf(files), settings));
     const wasm = new Wasm(await instantiate(module, memory), memory);
     const began = performance.now();
     const exact = settings.exact ?? false;
     const model = await loadModel(wasm, files, exact, (progress) => this.#progress(progress));
     const arrived = performance.now();
+    const fileBytes = bytesOf(files); // a server's file may have changed meanwhile
     this.#progress({ phase: 'threads', loaded: fileBytes, total: fileBytes, file: '' });
     const engine = new Engine(wasm, model, { ...settings, threads: choice.threads });
     if (parallel) await this.#startPool(module, wasm, engine, choice.threads - 1);
@@ -143,6 +144,7 @@ class Host {
       level: engine.level,
       source: files[0].source,
       fileBytes,
+      files: files.map((file) => file.report()),
       memoryBytes: memory.buffer.byteLength,
       context: engine.context,
       milliseconds: {

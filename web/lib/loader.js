@@ -1,23 +1,21 @@
 /**
  * Streams the files of a model into the engine as they arrive: a page's memory never holds a second
- * copy. Files come by fetch, from Blobs, or from this machine's disk.
+ * copy. A file that proves bad or changed on the way is read again, and with it the model.
  *
- * @import { Part, Platform, Progress } from './messages.js'
+ * @import { Opened } from './files.js'
+ * @import { Progress } from './messages.js'
  * @import { Wasm } from './wasm.js'
  */
 
 import { caller } from './engine.js';
+import { bytesOf } from './files.js';
+import { hex } from './store.js';
 
 const STAGING_BYTES = 1 << 20;
+const HASH_BYTES = 32;
+const MOST_RESTARTS = 4;
 const PROGRESS_MILLISECONDS = 50;
-
-/**
- * @typedef {object} Opened
- * @property {Part} part
- * @property {string} source For messages: the URL, path or name.
- * @property {number} size
- * @property {() => ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>} stream
- */
+const RATE_MILLISECONDS = 5000;
 
 /** The engine's loader, fed through one small buffer in wasm memory. */
 class Loader {
@@ -26,6 +24,8 @@ class Loader {
   #loader = 0;
   #staging;
   #staged = 0;
+  #hash;
+  #hashing = false;
 
   /**
    * @param {Wasm} wasm
@@ -35,6 +35,7 @@ class Loader {
     this.#wasm = wasm;
     this.#call = caller(wasm);
     this.#staging = wasm.allocate(STAGING_BYTES);
+    this.#hash = wasm.allocate(wasm.sizeOf('wick_sha256') + HASH_BYTES);
     this.#loader = wasm.scope((take) => {
       const options = take.struct('wick_load_options', { exact });
       const out = take.bytes(4);
@@ -46,8 +47,11 @@ class Loader {
   /**
    * @param {string} name
    * @param {number} size
+   * @param {boolean} hashing Whether end is to return its SHA-256.
    */
-  begin(name, size) {
+  begin(name, size, hashing) {
+    this.#hashing = hashing;
+    if (hashing) this.#wasm.exports.wick_sha256_begin(this.#hash);
     this.#wasm.scope((take) =>
       this.#call('wick_loader_begin', this.#loader, take.string(name), BigInt(size)),
     );
@@ -60,93 +64,93 @@ class Loader {
       this.#wasm.bytes.set(bytes.subarray(at, at + n), this.#staging + this.#staged);
       at += n;
       this.#staged += n;
-      if (this.#staged === STAGING_BYTES) this.flush();
+      if (this.#staged === STAGING_BYTES) this.#flush();
     }
   }
 
-  /** Hands the engine what was written so far: after a file's last byte. */
-  flush() {
+  /** Hands the engine what was written so far. */
+  #flush() {
     const n = this.#staged;
     this.#staged = 0;
-    if (n) this.#call('wick_loader_write', this.#loader, this.#staging, n);
+    if (!n) return;
+    if (this.#hashing) this.#wasm.exports.wick_sha256_update(this.#hash, this.#staging, n);
+    this.#call('wick_loader_write', this.#loader, this.#staging, n);
+  }
+
+  /**
+   * After a file's last byte.
+   * @returns {string | null} Its SHA-256.
+   */
+  end() {
+    this.#flush();
+    if (!this.#hashing) return null;
+    const out = this.#hash + this.#wasm.sizeOf('wick_sha256');
+    this.#wasm.exports.wick_sha256_end(this.#hash, out);
+    return hex(this.#wasm.copyBytes(out, HASH_BYTES));
   }
 
   /** @returns {number} The model. */
   finish() {
-    const model = this.#wasm.scope((take) => {
+    return this.#wasm.scope((take) => {
       const out = take.bytes(4);
       this.#call('wick_loader_finish', this.#loader, out);
       return this.#wasm.pointerAt(out);
     });
+  }
+
+  free() {
     this.#wasm.exports.wick_loader_free(this.#loader);
     this.#wasm.free(this.#staging);
-    return model;
+    this.#wasm.free(this.#hash);
   }
 }
 
-/**
- * Opens every part; missing optional ones are left out.
- * @param {Part[]} parts
- * @param {Platform} platform
- * @returns {Promise<Opened[]>}
- */
-export async function openParts(parts, platform) {
-  /** @type {Opened[]} */
-  const opened = [];
-  for (const part of parts) {
-    const one = await openPart(part, platform);
-    if (one) opened.push(one);
-  }
-  return opened;
-}
+/** Counts what arrives, and how fast. */
+class Meter {
+  #files;
+  #onProgress;
+  #total;
+  #loaded = 0;
+  #reported = 0;
+  /** The rate is that of the last seconds: times and counts. @type {[number, number][]} */
+  #marks = [];
 
-/**
- * @param {Part} part
- * @param {Platform} platform
- * @returns {Promise<Opened | null>}
- */
-async function openPart(part, platform) {
-  const { url, path, blob, name } = part;
-  if (blob) return { part, source: name, size: blob.size, stream: () => blob.stream() };
-  if (path) {
-    const file = await platform.open(path).catch((error) => {
-      if (part.optional) return null;
-      throw new Error(`${path}: expected a readable file, found ${error.code ?? error.message}`);
-    });
-    return file && { part, source: path, ...file };
+  /**
+   * @param {Opened[]} files
+   * @param {(progress: Progress) => void} onProgress
+   */
+  constructor(files, onProgress) {
+    this.#files = files;
+    this.#onProgress = onProgress;
+    this.#total = bytesOf(files);
   }
-  return openUrl(part, /** @type {string} */ (url));
-}
 
-/**
- * @param {Part} part
- * @param {string} url
- * @returns {Promise<Opened | null>}
- */
-async function openUrl(part, url) {
-  // Asking for a range keeps servers from compressing, so that the length is the file's.
-  const headers = { Range: 'bytes=0-' };
-  const response = await fetch(url, { headers }).catch((error) => {
-    throw new Error(`${url}: expected an answer, found ${error.cause?.message ?? error.message}`);
-  });
-  if (!response.ok) {
-    await response.body?.cancel();
-    if (part.optional && response.status === 404) return null;
-    throw new Error(`${url}: expected status 200, found ${response.status}`);
+  /** From the start again. */
+  reset() {
+    this.#loaded = 0;
+    this.#marks = [];
   }
-  const type = response.headers.get('content-type') ?? '';
-  if (/^text\/html/i.test(type)) {
-    await response.body?.cancel();
-    if (part.optional) return null;
-    throw new Error(`${url}: expected a model file, found a web page (${type})`);
+
+  /** @param {Opened} file @param {number} n */
+  add(file, n) {
+    this.#loaded += n;
+    if (performance.now() - this.#reported > PROGRESS_MILLISECONDS) this.report(file);
   }
-  const { body } = response;
-  const length = Number(response.headers.get('content-length'));
-  if (body && length > 0 && !response.headers.get('content-encoding'))
-    return { part, source: url, size: length, stream: () => body };
-  // No length that can be trusted: only the whole body tells.
-  const blob = await response.blob();
-  return { part, source: url, size: blob.size, stream: () => blob.stream() };
+
+  /** @param {Opened} file */
+  report(file) {
+    const now = performance.now();
+    this.#reported = now;
+    this.#total = bytesOf(this.#files);
+    const loaded = Math.min(this.#loaded, this.#total);
+    this.#marks.push([now, loaded]);
+    while (this.#marks[0][0] < now - RATE_MILLISECONDS) this.#marks.shift();
+    const [time, count] = this.#marks[0];
+    const rate = now > time ? (1000 * (loaded - count)) / (now - time) : 0;
+    const secondsLeft = rate > 0 ? (this.#total - loaded) / rate : null;
+    const progress = { loaded, total: this.#total, file: file.source, rate, secondsLeft };
+    this.#onProgress({ phase: 'weights', ...progress });
+  }
 }
 
 /**
@@ -157,35 +161,63 @@ async function openUrl(part, url) {
  * @returns {Promise<number>} The model.
  */
 export async function loadModel(wasm, files, exact, onProgress) {
-  const loader = new Loader(wasm, exact);
-  const total = files.reduce((sum, file) => sum + file.size, 0);
-  let loaded = 0;
-  let reported = 0;
-  for (const file of files) {
+  const meter = new Meter(files, onProgress);
+  for (let restarts = 0; ; restarts++) {
+    const loader = new Loader(wasm, exact);
+    /** Whose bytes are being read; null: all were. @type {Opened | null} */
+    let current = null;
     try {
-      loader.begin(file.part.name, file.size);
-      let received = 0;
-      for await (const bytes of chunks(file.stream())) {
-        received += bytes.length;
-        if (received > file.size) break;
-        loader.write(bytes);
-        loaded += bytes.length;
-        if (performance.now() - reported > PROGRESS_MILLISECONDS) {
-          reported = performance.now();
-          onProgress({ phase: 'weights', loaded, total, file: file.source });
-        }
+      for (const file of files) {
+        current = file;
+        await feed(loader, file, meter);
       }
-      if (received !== file.size)
-        throw new Error(
-          `expected ${file.size} bytes, found ${received > file.size ? 'more' : received}`,
-        );
-      loader.flush();
+      current = null;
+      const last = files[files.length - 1];
+      const model = loader.finish();
+      meter.report(last);
+      return model;
     } catch (error) {
-      throw named(file, error);
+      // What is wrong with the whole may lie in any file.
+      const again = await rejectAll(current ? [current] : files, error);
+      if (!again || restarts === MOST_RESTARTS) throw named(current ?? files[0], error);
+      meter.reset();
+    } finally {
+      loader.free();
     }
   }
-  onProgress({ phase: 'weights', loaded, total, file: files[files.length - 1].source });
-  return loader.finish();
+}
+
+/**
+ * @param {Loader} loader
+ * @param {Opened} file
+ * @param {Meter} meter
+ */
+async function feed(loader, file, meter) {
+  await file.ready();
+  loader.begin(file.part.name, file.size, file.part.sha256 !== undefined);
+  let received = 0;
+  for await (const bytes of file.read()) {
+    received += bytes.length;
+    if (received > file.size) break;
+    loader.write(bytes);
+    meter.add(file, bytes.length);
+  }
+  if (received !== file.size)
+    throw new Error(
+      `expected ${file.size} bytes, found ${received > file.size ? 'more' : received}`,
+    );
+  await file.accept(loader.end());
+}
+
+/**
+ * @param {Opened[]} files
+ * @param {unknown} error
+ * @returns {Promise<boolean>} Whether reading them again may help.
+ */
+async function rejectAll(files, error) {
+  let again = false;
+  for (const file of files) if (await file.reject(error)) again = true;
+  return again;
 }
 
 /**
@@ -198,22 +230,4 @@ function named(file, error) {
   const { name } = file.part;
   const rest = text.startsWith(`${name}: `) ? text.slice(name.length + 2) : text;
   return new Error(`${file.source}: ${rest}`);
-}
-
-/**
- * Not every browser iterates over streams by itself.
- * @param {ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>} stream
- */
-async function* chunks(stream) {
-  if (!('getReader' in stream)) return yield* stream;
-  const reader = stream.getReader();
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      yield value;
-    }
-  } finally {
-    await reader.cancel().catch(() => {});
-  }
 }

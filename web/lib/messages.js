@@ -10,6 +10,18 @@
  * @property {string} [path] where it lies on this machine (Node), or
  * @property {Blob} [blob] its bytes.
  * @property {boolean} [optional] May be missing.
+ * @property {number} [bytes] Its length, where a manifest has it.
+ * @property {string} [sha256] Its hash in lower-case hexadecimal, where a manifest has it.
+ * @property {'manifest' | 'index'} [list] It stands for the files that it names. A missing index
+ *   of shards stands for model.safetensors.
+ *
+ * @typedef {object} NetworkSettings How patient a load is.
+ * @property {number} [tries] Connections in a row that bring nothing before it gives up; 5.
+ * @property {number} [backOffMilliseconds] The pause after the first of them, doubled each time;
+ *   500.
+ * @property {number} [stallMilliseconds] Without a byte for so long a connection is given up;
+ *   10,000.
+ * @property {number} [longestWaitMilliseconds] The longest pause that a server may ask for; 60,000.
  *
  * @typedef {object} EngineSettings
  * @property {number} [threads] Threads wanted; without it as many as suit this machine.
@@ -20,12 +32,29 @@
  * @property {number} [cacheTokens] Tokens that the whole KV cache holds.
  * @property {number} [chunk] Most tokens of one step.
  * @property {Build} [build] Forces one of the four wasm files.
+ * @property {boolean | 'cache'} [keep] Whether files from a server are kept for the next load; they
+ *   are, unless this is false. 'cache': in the Cache API even where there is OPFS.
+ * @property {NetworkSettings} [network]
  *
  * @typedef {object} Progress
- * @property {'engine' | 'weights' | 'threads' | 'ready'} phase
+ * @property {'engine' | 'waiting' | 'weights' | 'threads' | 'ready'} phase waiting: another load
+ *   on this machine fetches the file; it is then shared.
  * @property {number} loaded Bytes that arrived.
  * @property {number} total Bytes that there are; 0 while that is not known.
  * @property {string} file The file that is being read.
+ * @property {number} [rate] Bytes a second in the last seconds.
+ * @property {number | null} [secondsLeft] null: unknown.
+ *
+ * @typedef {object} FileReport Where a file's bytes came from.
+ * @property {string} file Its address, path or name.
+ * @property {number} bytes
+ * @property {number} storeBytes Of those, read from what earlier loads had kept.
+ * @property {number} networkBytes That went over the network; more than was needed when it broke.
+ * @property {number} requests
+ * @property {number} restarts How often it had to be read from its start again.
+ * @property {'opfs' | 'cache' | 'disk' | null} kept Where it is kept now.
+ * @property {string} note Why it is not kept, though it should be.
+ * @property {number} milliseconds From opening to its last byte.
  *
  * @typedef {object} Info What was loaded, how it runs, and why.
  * @property {Build} build
@@ -35,6 +64,7 @@
  * @property {string} level The engine's kernel level, as "relaxed-simd".
  * @property {string} source Where the weights came from.
  * @property {number} fileBytes
+ * @property {FileReport[]} files
  * @property {number} memoryBytes Wasm memory in use after loading.
  * @property {number} context
  * @property {{ engine: number, weights: number, threads: number, total: number }} milliseconds
@@ -150,6 +180,12 @@
  * @property {boolean} page True where the main thread draws and wants a core for itself.
  * @property {(build: Build) => Promise<WebAssembly.Module>} compile
  * @property {() => () => Promise<void>} turns A function that lets the event loop take one turn.
+ * @property {(keep: true | 'cache') => Promise<import('./store.js').Store | null>} store What keeps
+ *   files that come from a server.
+ * @property {(name: string, onWait: () => void) => Promise<() => void>} lock Waits until nobody on
+ *   this machine holds that name, then holds it until the returned function is called or the
+ *   worker ends. onWait is called when there is something to wait for.
+ * @property {(url: string) => boolean} sameOrigin
  * @property {(path: string) => Promise<{ size: number, stream: () => ReadableStream<Uint8Array> |
  *   AsyncIterable<Uint8Array> }>} open A file of this machine.
  * @property {Build | null} forced A build that the environment forces.

@@ -4,6 +4,9 @@
  * @import { Build, Platform, Port } from './messages.js'
  */
 
+import { cacheStore } from './store-cache.js';
+import { opfsStore } from './store-opfs.js';
+
 /** Literal addresses: bundlers find and move these files. @type {Record<Build, () => URL>} */
 const WASM = {
   st: () => new URL('../../dist/wasm/wick-st.wasm', import.meta.url),
@@ -50,6 +53,9 @@ export const platform = {
         port2.postMessage(null);
       });
   },
+  store: async (keep) => (keep === 'cache' ? null : await opfsStore()) ?? cacheStore(),
+  lock: webLock,
+  sameOrigin: (url) => new URL(url).origin === location.origin,
   open: () => Promise.reject(new Error('a page reads no paths')),
 };
 
@@ -87,4 +93,27 @@ function workerPort(worker) {
     },
     terminate: () => worker.terminate(),
   };
+}
+
+/**
+ * Shared by all tabs; a worker that ends lets go.
+ * @param {string} name
+ * @param {() => void} onWait
+ * @returns {Promise<() => void>}
+ */
+async function webLock(name, onWait) {
+  if (!navigator.locks) return () => {};
+  /** @param {boolean} ifAvailable @returns {Promise<(() => void) | null>} */
+  const request = (ifAvailable) =>
+    new Promise((resolve, reject) => {
+      const hold = (/** @type {Lock | null} */ lock) =>
+        lock
+          ? new Promise((/** @type {(value: void) => void} */ release) => resolve(release))
+          : resolve(null);
+      navigator.locks.request(name, { ifAvailable }, hold).catch(reject);
+    });
+  const release = await request(true);
+  if (release) return release;
+  onWait();
+  return /** @type {() => void} */ (await request(false));
 }

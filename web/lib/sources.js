@@ -24,6 +24,8 @@ const FOLDER_FILES = [
  * @returns {Promise<Part[]>}
  */
 export async function partsOf(source, base) {
+  if (typeof source === 'string' && source.startsWith('hf:'))
+    return urlParts(huggingFaceUrl(source));
   if (typeof source === 'string' || source instanceof URL) return urlParts(urlOf(source, base));
   if (source instanceof Blob) return [blobPart(source)];
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source))
@@ -77,16 +79,21 @@ export function inOrder(parts, where) {
   return [...ordered, ...weights.sort((a, b) => (a.name < b.name ? -1 : 1))];
 }
 
-/** @param {URL} url */
-async function urlParts(url) {
+/**
+ * @param {URL} url
+ * @returns {Part[]}
+ */
+function urlParts(url) {
   const { href } = url;
   if (!url.pathname.startsWith('/')) return [{ name: 'model.gguf', url: href }]; // blob:, data:
   const name = lastName(url);
+  if (name.endsWith('.json')) return [{ name, url: href, list: 'manifest' }];
   if (name !== '' && !name.endsWith('.safetensors')) return [{ name: ggufName(name), url: href }];
+  /** @type {Part[]} */
   const folder = FOLDER_FILES.map((file) => ({ ...file, url: new URL(file.name, url).href }));
   if (name !== '') return [...folder, { name, url: href }];
-  const shards = await shardNames(url);
-  return [...folder, ...shards.map((shard) => ({ name: shard, url: new URL(shard, url).href }))];
+  const index = new URL(INDEX, url).href;
+  return [...folder, { name: INDEX, url: index, optional: true, list: 'index' }];
 }
 
 /** @param {URL} url */
@@ -100,13 +107,20 @@ function lastName({ pathname }) {
 }
 
 /**
- * The weight files of a folder: those that its index names, else the one.
- * @param {URL} folder
+ * The address of `hf:owner/repository/file`, or of a folder when no file is named; after the
+ * repository `@revision` may follow.
+ * @param {string} name
  */
-async function shardNames(folder) {
-  const response = await fetch(new URL(INDEX, folder));
-  if (!response.ok) return ['model.safetensors'];
-  return shardsOf(await response.text(), INDEX);
+function huggingFaceUrl(name) {
+  const match = /^hf:([\w.-]+\/[\w.-]+)(?:@([^/]+))?(?:\/(.*))?$/.exec(name);
+  if (!match)
+    throw new Error(
+      `wick: expected hf:owner/repository or hf:owner/repository/file, found ${name}`,
+    );
+  const [, repository, revision = 'main', file = ''] = match;
+  const path = file.split('/').map(encodeURIComponent).join('/');
+  const at = encodeURIComponent(revision);
+  return new URL(`https://huggingface.co/${repository}/resolve/${at}/${path}`);
 }
 
 /**
