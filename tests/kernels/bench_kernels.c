@@ -233,6 +233,9 @@ static void bench_level(const wick_kernels *table, const char *wanted) {
   measure(&b, "matmul f32 576x576 by 512", "Gmac/s", 576.0 * 576 * N_TOKENS, matmul_f32);
   b.n_tokens = 2;
   measure(&b, "matmul q8 49152x576 by 2", "Gmac/s", multiply_adds(4, 4, 2), head);
+  measure(&b, "layer matrices by 2", "Gmac/s", multiply_adds(0, 3, 2), prefill);
+  b.n_tokens = 4;
+  measure(&b, "layer matrices by 4", "Gmac/s", multiply_adds(0, 3, 4), prefill);
   b.n_tokens = 8;
   measure(&b, "layer matrices by 8", "Gmac/s", multiply_adds(0, 3, 8), prefill);
   measure(&b, "matmul q8 49152x576 by 8", "Gmac/s", multiply_adds(4, 4, 8), head);

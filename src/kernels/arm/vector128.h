@@ -8,17 +8,13 @@
 #include "kernels/packed_tile.h"
 #include "kernels/template.h"
 
-enum { ROWS = 8, GROUPS = 1 };
+enum { ROWS = 8 };
 typedef int8x16x2_t bytes;
 typedef float32x4x2_t floats;
 typedef int8x16_t word;
 
 WICK_INLINE bytes load_bytes(const uint8_t *p) {
   return (bytes){{vreinterpretq_s8_u8(vld1q_u8(p)), vreinterpretq_s8_u8(vld1q_u8(p + 16))}};
-}
-WICK_INLINE void store_bytes(uint8_t *p, bytes b) {
-  vst1q_u8(p, vreinterpretq_u8_s8(b.val[0]));
-  vst1q_u8(p + 16, vreinterpretq_u8_s8(b.val[1]));
 }
 WICK_INLINE bytes low_nibbles(bytes b) {
   int8x16_t mask = vdupq_n_s8(15);
@@ -34,9 +30,6 @@ WICK_INLINE word broadcast(const uint8_t *p) {
   int32_t codes;
   memcpy(&codes, p, sizeof codes);
   return vreinterpretq_s8_s32(vdupq_n_s32(codes));
-}
-WICK_INLINE floats load_floats(const float *p) {
-  return (floats){{vld1q_f32(p), vld1q_f32(p + 4)}};
 }
 WICK_INLINE void store_floats(float *p, floats x) {
   vst1q_f32(p, x.val[0]);

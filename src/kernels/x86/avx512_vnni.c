@@ -1,6 +1,6 @@
-/* AVX-512 with VNNI: the packed products and the float kernels, 512 bits wide, groups of 16 rows,
- * two groups at a time in the tile. Quantization and conversions are AVX2's. The products are
- * those of avx_vnni.c. Source: Intel SDM volume 2. Chapters 6 and 18. */
+/* AVX-512 with VNNI: the packed products and the float kernels, 512 bits wide, groups of 16 rows.
+ * Quantization and conversions are AVX2's, the products those of avx_vnni.c. Source: Intel SDM
+ * volume 2. Chapters 6 and 18. */
 #include "kernels/kernels.h"
 
 #include <immintrin.h>
@@ -10,7 +10,7 @@
 #include "kernels/packed_tile.h"
 #include "kernels/template.h"
 
-enum { ROWS = 16, GROUPS = 2 };
+enum { ROWS = 16 };
 typedef __m512i bytes;
 typedef __m512i word;
 typedef __m512 floats;
@@ -19,9 +19,6 @@ typedef __m512i q8_sums;
 
 WICK_INLINE bytes load_bytes(const uint8_t *p) {
   return _mm512_loadu_si512(p);
-}
-WICK_INLINE void store_bytes(uint8_t *p, bytes b) {
-  _mm512_storeu_si512(p, b);
 }
 WICK_INLINE bytes low_nibbles(bytes b) {
   return _mm512_and_si512(b, _mm512_set1_epi8(15));
@@ -33,9 +30,6 @@ WICK_INLINE word broadcast(const uint8_t *p) {
   int32_t codes;
   memcpy(&codes, p, sizeof codes);
   return _mm512_set1_epi32(codes);
-}
-WICK_INLINE floats load_floats(const float *p) {
-  return _mm512_loadu_ps(p);
 }
 WICK_INLINE void store_floats(float *p, floats x) {
   _mm512_storeu_ps(p, x);

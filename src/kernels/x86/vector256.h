@@ -7,7 +7,7 @@
 #include "kernels/packed_tile.h"
 #include "kernels/template.h"
 
-enum { ROWS = 8, GROUPS = 1 };
+enum { ROWS = 8 };
 typedef __m256i bytes;
 typedef __m256i word;
 typedef __m256 floats;
@@ -16,9 +16,6 @@ typedef __m256i q8_sums;
 
 WICK_INLINE bytes load_bytes(const uint8_t *p) {
   return _mm256_loadu_si256((const __m256i *)p);
-}
-WICK_INLINE void store_bytes(uint8_t *p, bytes b) {
-  _mm256_storeu_si256((__m256i *)p, b);
 }
 WICK_INLINE bytes low_nibbles(bytes b) {
   return _mm256_and_si256(b, _mm256_set1_epi8(15));
@@ -42,9 +39,6 @@ WICK_INLINE word broadcast(const uint8_t *p) {
   int32_t codes;
   memcpy(&codes, p, sizeof codes);
   return _mm256_set1_epi32(codes);
-}
-WICK_INLINE floats load_floats(const float *p) {
-  return _mm256_loadu_ps(p);
 }
 WICK_INLINE void store_floats(float *p, floats x) {
   _mm256_storeu_ps(p, x);
