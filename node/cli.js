@@ -6,6 +6,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { helpFor, parseArguments, SYNTAX, UsageError } from './arguments.js';
+import { errorLine } from './errors.js';
 
 const WHERE = `
 MODEL is a .gguf or .safetensors file, a model folder, an http address, or a name under
@@ -61,9 +62,7 @@ process.stdout.on('error', (error) => {
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  const text = String(/** @type {Error} */ (error).message).replace(/^wick: /, '');
-  // eslint-disable-next-line no-control-regex
-  process.stderr.write(`wick: ${text.replace(/[\x00-\x1f\x7f-\x9f]/g, '?')}\n`);
+  process.stderr.write(errorLine(error));
   // Not through exitCode alone: a model may still be loaded.
   process.exit(error instanceof UsageError ? 2 : 1);
 }

@@ -3,11 +3,14 @@
  *
  * @import { Values } from './arguments.js'
  * @import { ChatMessage } from '../web/lib/messages.js'
+ * @import { Model } from '../web/lib/client.js'
  */
 
 import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
+import { Conversation } from '../web/lib/conversation.js';
 import { UsageError } from './arguments.js';
+import { errorLine } from './errors.js';
 import { idsOf, loadFor, readBytes, readText, samplingOf } from './options.js';
 import { ppl } from './ppl.js';
 
@@ -57,32 +60,50 @@ async function chat(source, values) {
   const options = samplingOf(values);
   const model = await loadFor(source, values);
   const lines = createInterface({ input: process.stdin, output: process.stdout, prompt: '> ' });
-  const messages = systemOf(values);
+  const conversation = new Conversation(values.system);
   /** @type {AbortController | null} */
   let answering = null;
   lines.on('SIGINT', () => (answering ? answering.abort() : lines.close()));
   lines.prompt();
   for await (const line of lines) {
     if (line.trim()) {
-      messages.push(user(line));
       answering = new AbortController();
       const { signal } = answering;
-      let answer = '';
       try {
-        for await (const { text } of model.generate(messages, { ...options, signal })) {
-          answer += text;
-          await print(text);
-        }
+        await answer(conversation, model, line, { ...options, signal });
       } catch (error) {
-        if (!signal.aborted) throw error;
+        // At a terminal the next message may do better.
+        if (!process.stdin.isTTY) throw error;
+        process.stderr.write(errorLine(error));
       }
       answering = null;
-      messages.push({ role: 'assistant', content: answer });
-      await print('\n');
     }
     lines.prompt();
   }
   await model.free();
+}
+
+/**
+ * @param {Conversation} conversation
+ * @param {Model} model
+ * @param {string} question
+ * @param {import('../web/lib/client.js').GenerateOptions} options
+ */
+async function answer(conversation, model, question, options) {
+  let begun = false;
+  try {
+    for await (const { text } of conversation.ask(model, question, options)) {
+      const { nForgotten } = conversation;
+      if (!begun && nForgotten)
+        process.stderr.write(`(context full: the oldest ${nForgotten} messages are forgotten)\n`);
+      begun = true;
+      await print(text);
+    }
+  } catch (error) {
+    if (!options.signal?.aborted) throw error;
+  } finally {
+    if (begun) await print('\n');
+  }
 }
 
 /** @param {string} source @param {Values} values */

@@ -32,3 +32,4 @@ export async function load(source, options = {}) {
 }
 
 export { Model } from '../web/lib/client.js';
+export { Conversation } from '../web/lib/conversation.js';

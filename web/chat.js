@@ -2,19 +2,26 @@
  * The chat page: which model talks, the conversation, and what it cost. The engine is behind
  * lib/index.js, what is drawn behind parts/.
  *
- * @import { ChatMessage, Info, Progress } from './lib/messages.js'
+ * @import { Info } from './lib/messages.js'
  * @import { Model } from './lib/client.js'
+ * @import { Choice } from './parts/picker.js'
  */
 
-import { load } from './lib/index.js';
+import { Conversation, load } from './lib/index.js';
+import { showFacts } from './parts/about.js';
 import { startComposer } from './parts/composer.js';
-import { count, megabytes, seconds } from './parts/format.js';
+import { setHidden } from './parts/focus.js';
+import { count } from './parts/format.js';
+import { Loading } from './parts/loading.js';
+import { Meter } from './parts/meter.js';
+import { Picker } from './parts/picker.js';
 import { Transcript } from './parts/transcript.js';
 
 const MAX_TOKENS = 1024;
 const TOP_P = 0.9;
-const SMOLLM2 = { name: 'SmolLM2 135M', url: '/models/smollm2-135m.gguf' };
-const TINY = { name: 'wick tiny', url: 'models/tiny.gguf' };
+const LOOK_MILLISECONDS = 5000;
+const SMOLLM2 = { name: 'SmolLM2 135M', source: '/models/smollm2-135m.gguf' };
+const TINY = { name: 'wick tiny', source: 'models/tiny.gguf' };
 const IDEAS = ['Why is the sky blue?', 'Tell me a joke.', 'Tell me a story about a fox.'];
 
 /**
@@ -33,15 +40,25 @@ const field = element('prompt', HTMLTextAreaElement);
 const send = element('send', HTMLButtonElement);
 const stop = element('stop', HTMLButtonElement);
 const fresh = element('new', HTMLButtonElement);
-const picker = element('model', HTMLSelectElement);
-const file = element('file', HTMLInputElement);
-const loading = element('loading', HTMLElement);
-const bar = element('progress', HTMLProgressElement);
+const welcome = element('welcome', HTMLElement);
 const temperature = element('temperature', HTMLInputElement);
+const picker = new Picker(
+  element('model', HTMLSelectElement),
+  element('file', HTMLInputElement),
+  use,
+);
+const loading = new Loading(
+  element('loading', HTMLElement),
+  element('state', HTMLElement),
+  element('progress', HTMLProgressElement),
+  element('load-action', HTMLButtonElement),
+  field,
+);
 const transcript = new Transcript(
   element('log', HTMLElement),
   element('scroll', HTMLElement),
   element('down', HTMLButtonElement),
+  field,
 );
 
 const query = new URLSearchParams(location.search);
@@ -49,18 +66,15 @@ const query = new URLSearchParams(location.search);
 /** @type {Model | null} */
 let model = null;
 let modelName = '';
-/** @type {ChatMessage[]} */
-let conversation = [];
+let conversation = new Conversation();
 /** The answer being written. @type {AbortController | null} */
 let answering = null;
 /** The load under way. @type {AbortController | null} */
 let loadingModel = null;
 
-/**
- * @param {string | File} source
- * @param {string} name
- */
-async function use(source, name) {
+/** @param {Choice} choice */
+async function use(choice) {
+  const { source, name } = choice;
   loadingModel?.abort();
   const controller = new AbortController();
   loadingModel = controller;
@@ -68,40 +82,31 @@ async function use(source, name) {
   const old = model;
   model = null;
   update();
-  loading.hidden = false;
-  loading.classList.remove('failed');
+  const again = () => use(choice);
+  loading.begin(`Loading ${name}`, () => {
+    controller.abort();
+    loading.fail(`${name}: loading was cancelled`, again);
+  });
   const threads = query.get('threads');
   try {
     await old?.free();
     const loaded = await load(source, {
       signal: controller.signal,
-      onProgress: (progress) => showProgress(progress, name),
+      onProgress: (progress) => {
+        if (!controller.signal.aborted) loading.progress(progress, name);
+      },
       threads: threads ? Number(threads) : undefined,
       build: /** @type {Info['build']} */ (query.get('build') ?? undefined),
     });
     model = loaded;
     modelName = name;
-    loading.hidden = true;
+    loading.done();
     showInfo(loaded.info);
   } catch (error) {
     if (controller.signal.aborted) return;
-    loading.classList.add('failed');
-    setState(errorText(error));
+    loading.fail(errorText(error), again);
   }
   update();
-}
-
-/** @param {Progress} progress @param {string} name */
-function showProgress({ phase, loaded, total }, name) {
-  if (phase === 'weights' && total) bar.value = Math.min(1, loaded / total);
-  else bar.removeAttribute('value');
-  const bytes = total ? `: ${megabytes(loaded)} of ${megabytes(total)}` : '';
-  setState(`Loading ${name}${bytes}`);
-}
-
-/** @param {string} text */
-function setState(text) {
-  element('state', HTMLElement).textContent = text;
 }
 
 /** @param {Info} info */
@@ -109,25 +114,7 @@ function showInfo(info) {
   const threads = count(info.threads, 'thread');
   const isolated = globalThis.crossOriginIsolated ? '' : ' (why one: see here)';
   setSummary(`${modelName} · build ${info.build} · ${threads}${isolated}`);
-  const { milliseconds: times, model: about } = info;
-  const facts = [
-    ['Model', `${about.name}, ${about.architecture}, ${megabytes(about.weightBytes)} of weights`],
-    ['Parameters', about.nParameters.toLocaleString('en')],
-    ['From', info.source],
-    ['Build', `${info.build}: ${info.buildReason}`],
-    ['Kernels', info.level],
-    ['Threads', `${info.threads}: ${info.threadsReason}`],
-    ['Context', count(info.context, 'token')],
-    ['Memory', megabytes(info.memoryBytes)],
-    ['Loaded in', `${seconds(times.total)}, of which weights ${seconds(times.weights)}`],
-  ];
-  const rows = facts.flatMap(([term, text]) => {
-    const [dt, dd] = [document.createElement('dt'), document.createElement('dd')];
-    dt.textContent = term;
-    dd.textContent = text;
-    return [dt, dd];
-  });
-  element('facts', HTMLElement).replaceChildren(...rows);
+  showFacts(element('facts', HTMLElement), info);
 }
 
 /** @param {string} text */
@@ -137,10 +124,10 @@ function setSummary(text) {
 
 /** What can be done now. */
 function update() {
-  send.hidden = answering !== null;
-  stop.hidden = answering === null;
+  setHidden(send, answering !== null, field);
+  setHidden(stop, answering === null, field);
   send.disabled = !model;
-  fresh.disabled = !conversation.length;
+  fresh.disabled = transcript.empty;
   for (const button of document.querySelectorAll('#ideas button'))
     /** @type {HTMLButtonElement} */ (button).disabled = !model;
   if (!model) setSummary('No model yet');
@@ -148,9 +135,9 @@ function update() {
 
 function restart() {
   answering?.abort();
-  conversation = [];
+  conversation = new Conversation();
   transcript.clear();
-  element('welcome', HTMLElement).hidden = false;
+  welcome.hidden = false;
   update();
 }
 
@@ -160,19 +147,19 @@ function restart() {
  */
 function ask(text) {
   if (!model || answering) return false;
-  element('welcome', HTMLElement).hidden = true;
+  setHidden(welcome, true, field);
   transcript.add('user', '', text);
   transcript.toBottom();
-  conversation.push({ role: 'user', content: text });
-  answer(model, conversation);
+  answer(model, conversation, text);
   return true;
 }
 
 /**
  * @param {Model} talking
- * @param {ChatMessage[]} messages The conversation as it is now; a new one begins a new list.
+ * @param {Conversation} among The conversation as it is now; a new chat begins another.
+ * @param {string} question
  */
-async function answer(talking, messages) {
+async function answer(talking, among, question) {
   const controller = new AbortController();
   answering = controller;
   update();
@@ -180,69 +167,39 @@ async function answer(talking, messages) {
   message.streaming = true;
   transcript.busy = true;
   const meter = new Meter();
-  let text = '';
+  const forgotten = () =>
+    among.nForgotten ? `the oldest ${count(among.nForgotten, 'message')} forgotten` : '';
+  /** @param {string[]} texts */
+  const note = (...texts) => {
+    message.note = [...texts, forgotten()].filter(Boolean).join(' · ');
+  };
+  const options = {
+    maxTokens: MAX_TOKENS,
+    temperature: Number(temperature.value),
+    topP: TOP_P,
+    seed: crypto.getRandomValues(new Uint32Array(1))[0],
+    signal: controller.signal,
+  };
+  // A model without a chat format that is known just goes on from the text.
+  const chats = talking.info.model.chatFormat !== null;
+  const pieces = chats
+    ? among.ask(talking, question, options)
+    : talking.generate(question, { ...options, raw: true });
   try {
-    // A model without a chat format that is known just goes on from the text.
-    const chats = talking.info.model.chatFormat !== null;
-    const prompt = chats ? messages : messages[messages.length - 1].content;
-    const pieces = talking.generate(prompt, {
-      raw: !chats,
-      maxTokens: MAX_TOKENS,
-      temperature: Number(temperature.value),
-      topP: TOP_P,
-      seed: crypto.getRandomValues(new Uint32Array(1))[0],
-      signal: controller.signal,
-    });
     for await (const piece of pieces) {
-      text += piece.text;
       if (piece.text) message.append(piece.text);
       meter.take(piece);
-      message.note = meter.text();
+      note(meter.text());
     }
   } catch (error) {
     if (!controller.signal.aborted) message.fail(errorText(error));
-    else message.note = [meter.text(), 'stopped'].filter(Boolean).join(' · ');
+    else note(meter.text(), 'stopped');
   }
   message.flush();
   message.streaming = false;
   transcript.busy = false;
-  messages.push({ role: 'assistant', content: text });
   if (answering === controller) answering = null;
   update();
-}
-
-/** Counts and times one answer. */
-class Meter {
-  #start = performance.now();
-  #first = 0;
-  #last = 0;
-  #tokens = 0;
-  #prompt = 0;
-  #reused = 0;
-  #done = 0;
-
-  /** @param {import('./lib/messages.js').Piece} piece */
-  take(piece) {
-    this.#prompt = piece.nPrompt || this.#prompt;
-    this.#reused = piece.nReused || this.#reused;
-    this.#done = piece.nPromptDone || this.#done;
-    if (piece.type !== 'token') return;
-    this.#last = performance.now();
-    this.#first ||= this.#last;
-    this.#tokens++;
-  }
-
-  text() {
-    if (!this.#tokens)
-      return this.#prompt ? `reading ${this.#done} of ${count(this.#prompt, 'token')}` : '';
-    const parts = [count(this.#tokens, 'token')];
-    const time = this.#last - this.#first;
-    if (this.#tokens > 1 && time > 0)
-      parts.push(`${((1000 * (this.#tokens - 1)) / time).toFixed(1)} tokens/s`);
-    parts.push(`first after ${seconds(this.#first - this.#start)}`);
-    parts.push(`prompt ${this.#prompt}, ${this.#reused} from cache`);
-    return parts.join(' · ');
-  }
 }
 
 /** @param {unknown} error */
@@ -252,7 +209,8 @@ function errorText(error) {
 
 /** Whether the server has SmolLM2. */
 async function hasSmolLM2() {
-  const response = await fetch(SMOLLM2.url, { method: 'HEAD' }).catch(() => null);
+  const signal = AbortSignal.timeout(LOOK_MILLISECONDS);
+  const response = await fetch(SMOLLM2.source, { method: 'HEAD', signal }).catch(() => null);
   return Boolean(response?.ok) && !/^text\/html/.test(response?.headers.get('content-type') ?? '');
 }
 
@@ -261,28 +219,9 @@ async function start() {
   const found = await hasSmolLM2();
   element('hint', HTMLElement).hidden = found;
   const models = found ? [SMOLLM2, TINY] : [TINY];
-  if (wanted && wanted !== 'tiny') models.unshift({ name: wanted, url: wanted });
-  const options = models.map(({ name, url }) => new Option(name, url));
-  picker.replaceChildren(...options, new Option('Open a .gguf file …', ''));
-  const chosen = wanted === 'tiny' ? TINY : models[0];
-  picker.value = chosen.url;
-  picker.disabled = false;
-  let before = picker.value;
-  picker.addEventListener('change', () => {
-    if (picker.value === '') {
-      picker.value = before;
-      file.click();
-      return;
-    }
-    before = picker.value;
-    const name = picker.selectedOptions[0].text;
-    use(picker.value, name);
-  });
-  file.addEventListener('change', () => {
-    const [picked] = file.files ?? [];
-    if (picked) use(picked, picked.name);
-  });
-  await use(chosen.url, chosen.name);
+  if (wanted && wanted !== 'tiny') models.unshift({ name: wanted, source: wanted });
+  picker.offer(models);
+  picker.pick(wanted === 'tiny' ? models.indexOf(TINY) : 0);
 }
 
 for (const idea of IDEAS) {
@@ -298,8 +237,8 @@ for (const idea of IDEAS) {
 startComposer(element('composer', HTMLFormElement), field, ask);
 stop.addEventListener('click', () => answering?.abort());
 fresh.addEventListener('click', () => {
-  restart();
   field.focus();
+  restart();
 });
 document.addEventListener('keydown', (event) => {
   if (event.key === 'Escape') answering?.abort();

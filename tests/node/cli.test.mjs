@@ -111,6 +111,17 @@ test('run answers on stdout and writes nothing else', () => {
   assert.equal(succeed(drawn).stdout, succeed(drawn).stdout);
 });
 
+test('chat outlives its context and says what it forgets', () => {
+  const args = ['chat', tiny, '-c', '128', '-n', '20', '--temp', '0'];
+  const result = run(args, 'Hello! Tell me something about the sky.\n'.repeat(6));
+  assert.equal(result.status, 0, result.stderr);
+  assert.match(result.stderr, /^\(context full: the oldest \d+ messages are forgotten\)$/m);
+  assert.equal(result.stdout.split('> ').filter((answer) => /\w/.test(answer)).length, 6);
+  const long = run(args, `${'word '.repeat(200)}\n`);
+  assert.equal(long.status, 1);
+  assert.match(long.stderr, /^wick: message: expected at most 96 tokens .*, found \d+\n$/);
+});
+
 test('text to ids and back, byte for byte', () => {
   const text = 'Grüße, 世界! <|im_end|>\n';
   const ids = succeed(['tokenize', tiny], text).stdout;

@@ -1,9 +1,17 @@
 /** The chat page in Chromium, driven as a reader would: keyboard, stop, scrolling, no threads. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
-import { hasSmolLM2, launch, openPage, serveNotIsolated, serveSite } from './support.mjs';
-
-/** @typedef {import('playwright-core').Page} Page */
+import {
+  answered,
+  ask,
+  hasSmolLM2,
+  lastAnswer,
+  launch,
+  openPage,
+  ready,
+  serveNotIsolated,
+  serveSite,
+} from './support.mjs';
 
 /** @type {import('playwright-core').Browser} */
 let browser;
@@ -17,23 +25,10 @@ after(async () => {
   await site?.close();
 });
 
-/** @param {Page} page @param {string} text */
-async function ask(page, text) {
-  await page.locator('#prompt').fill(text);
-  await page.keyboard.press('Enter');
-}
-
-/** Waits for the answer's end. @param {Page} page */
-const answered = (page) => page.locator('#send:not([hidden])').waitFor();
-/** Waits for a model. @param {Page} page */
-const ready = (page) => page.locator('#send:enabled').waitFor({ timeout: 60_000 });
-/** @param {Page} page */
-const lastAnswer = (page) => page.locator('.message.assistant').last();
-
 describe('the page with the tiny model', () => {
   /** @type {Awaited<ReturnType<typeof openPage>>} */
   let opened;
-  /** @type {Page} */
+  /** @type {import('playwright-core').Page} */
   let page;
   beforeEach(async () => {
     opened = await openPage(browser);

@@ -37,16 +37,27 @@ export function serveSite() {
   return closedAfterwards(startServer({ mounts: [golden, ...siteMounts] }));
 }
 
+/** @typedef {(response: import('node:http').ServerResponse) => void} Answer */
+
 /**
- * The same site without the headers that isolate a page.
+ * The same site with other headers, or other answers to some paths.
  * @param {string} url
+ * @param {(headers: Record<string, string>) => void} change Of headers.
+ * @param {Record<string, Answer>} answers By path.
  */
-export async function serveNotIsolated(url) {
+async function serveOtherwise(url, change, answers) {
   const server = createServer(async (request, response) => {
-    const answer = await fetch(new URL(request.url ?? '/', url), { method: request.method });
+    const { method, url: target = '/' } = request;
+    const own = answers[new URL(target, url).pathname];
+    const answer = await fetch(new URL(own ? '/' : target, url), { method });
     const headers = Object.fromEntries(answer.headers);
-    delete headers['cross-origin-opener-policy'];
-    delete headers['cross-origin-embedder-policy'];
+    change(headers);
+    if (own) {
+      for (const name of ['content-length', 'content-type', 'etag']) delete headers[name];
+      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+      own(response);
+      return;
+    }
     response.writeHead(answer.status, headers);
     response.end(Buffer.from(await answer.arrayBuffer()));
   });
@@ -56,8 +67,27 @@ export async function serveNotIsolated(url) {
     server.close();
     server.closeAllConnections();
   };
-  return closedAfterwards(Promise.resolve({ url: `http://127.0.0.1:${port}/`, close }));
+  return { url: `http://127.0.0.1:${port}/`, close };
 }
+
+/**
+ * The same site without the headers that isolate a page.
+ * @param {string} url
+ */
+export function serveNotIsolated(url) {
+  const change = (/** @type {Record<string, string>} */ headers) => {
+    delete headers['cross-origin-opener-policy'];
+    delete headers['cross-origin-embedder-policy'];
+  };
+  return serveOtherwise(url, change, {});
+}
+
+/**
+ * The same site with other answers to some paths.
+ * @param {string} url
+ * @param {Record<string, Answer>} answers By path.
+ */
+export const serveFaulty = (url, answers) => serveOtherwise(url, () => {}, answers);
 
 export const launch = () => closedAfterwards(launchBrowser());
 
@@ -82,3 +112,18 @@ export async function openPage(browser, options = {}) {
   });
   return { page, complaints, close: () => context.close() };
 }
+
+/** @typedef {import('playwright-core').Page} Page */
+
+/** @param {Page} page @param {string} text */
+export async function ask(page, text) {
+  await page.locator('#prompt').fill(text);
+  await page.keyboard.press('Enter');
+}
+
+/** Waits for the answer's end. @param {Page} page */
+export const answered = (page) => page.locator('#send:not([hidden])').waitFor();
+/** Waits for a model. @param {Page} page */
+export const ready = (page) => page.locator('#send:enabled').waitFor({ timeout: 60_000 });
+/** @param {Page} page */
+export const lastAnswer = (page) => page.locator('.message.assistant').last();

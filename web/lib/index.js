@@ -29,3 +29,4 @@ export async function load(source, options = {}) {
 }
 
 export { Model } from './client.js';
+export { Conversation } from './conversation.js';

@@ -3,23 +3,28 @@
  * nodes only; the view follows the newest text only while the reader is at the bottom.
  */
 
+import { setHidden } from './focus.js';
+
 const NEAR_BOTTOM = 48; // pixels
 
 export class Transcript {
   #log;
   #scroll;
   #down;
+  #next;
   #follow = true;
 
   /**
    * @param {HTMLElement} log
    * @param {HTMLElement} scroll What scrolls.
    * @param {HTMLButtonElement} down Shown while the newest text is out of view.
+   * @param {HTMLElement} next Gets the focus of what disappears.
    */
-  constructor(log, scroll, down) {
+  constructor(log, scroll, down, next) {
     this.#log = log;
     this.#scroll = scroll;
     this.#down = down;
+    this.#next = next;
     scroll.addEventListener('scroll', () => this.#look(), { passive: true });
     new ResizeObserver(() => this.#stick()).observe(scroll);
     down.addEventListener('click', () => this.toBottom());
@@ -28,6 +33,10 @@ export class Transcript {
   clear() {
     this.#log.replaceChildren();
     this.toBottom();
+  }
+
+  get empty() {
+    return !this.#log.hasChildNodes();
   }
 
   /**
@@ -55,7 +64,7 @@ export class Transcript {
   #look() {
     const { scrollHeight, scrollTop, clientHeight } = this.#scroll;
     this.#follow = scrollHeight - scrollTop - clientHeight < NEAR_BOTTOM;
-    this.#down.hidden = this.#follow;
+    setHidden(this.#down, this.#follow, this.#next);
   }
 
   #stick() {
@@ -64,11 +73,12 @@ export class Transcript {
   }
 }
 
-/** One message, to which text can be added. */
+/** One message, to which text can be added. Whatever changes is drawn once a frame. */
 class Message {
   #text = document.createElement('div');
   #note = document.createElement('p');
   #waiting = '';
+  #noted = '';
   #frame = 0;
   #drawn;
 
@@ -95,6 +105,10 @@ class Message {
   /** @param {string} text */
   append(text) {
     this.#waiting += text;
+    this.#draw();
+  }
+
+  #draw() {
     // A hidden page draws no frames; the text then waits for the next one.
     this.#frame ||= requestAnimationFrame(() => this.flush());
   }
@@ -102,11 +116,12 @@ class Message {
   flush() {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
-    if (!this.#waiting) return;
     const last = this.#text.lastChild;
     if (last instanceof Text) last.appendData(this.#waiting);
-    else this.#text.append(this.#waiting);
+    else if (this.#waiting) this.#text.append(this.#waiting);
     this.#waiting = '';
+    if (this.#note.textContent !== this.#noted) this.#note.textContent = this.#noted;
+    this.#note.hidden = !this.#noted;
     this.#drawn();
   }
 
@@ -117,9 +132,8 @@ class Message {
 
   /** A line of small print under the text. @param {string} note */
   set note(note) {
-    this.#note.textContent = note;
-    this.#note.hidden = !note;
-    this.#drawn();
+    this.#noted = note;
+    this.#draw();
   }
 
   /** @param {string} reason */
