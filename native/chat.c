@@ -106,6 +106,7 @@ typedef struct reply {
   char *text; /* owned */
   size_t n, capacity;
   bool terminal, failed;
+  int failure; /* errno of a write that failed, or 0 */
 } reply;
 
 static bool on_event(void *context, const wick_event *event) {
@@ -124,7 +125,8 @@ static bool on_event(void *context, const wick_event *event) {
   memcpy(r->text + r->n, event->text, event->n_bytes);
   r->n += event->n_bytes;
   r->text[r->n] = '\0';
-  r->failed |= !cli_write_text(event->text, event->n_bytes, r->terminal);
+  r->failure = cli_write_text(event->text, event->n_bytes, r->terminal);
+  r->failed |= r->failure != 0;
   return !r->failed;
 }
 
@@ -149,7 +151,7 @@ static int answer(chat *c) {
   }
   if (r.failed) {
     free(r.text);
-    return cli_fail("stdout: expected to write the answer, found it closed");
+    return r.failure ? cli_fail_stdout(r.failure) : cli_fail("no memory for the answer");
   }
   if (isatty(STDERR_FILENO)) {
     char line[240], text[200];
@@ -312,6 +314,7 @@ int wick_command_chat(int argc, char **argv) {
       isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 && !(no_colour && *no_colour);
   c.interrupt = cli_interrupt_new();
   status = cli_session_open("chat", c.model, &c.options, &c.session);
+  if (status == CLI_OK) status = cli_sampling_check("chat", &c.sampling, c.session.info);
   if (status == CLI_OK) status = start(&c);
   drop_oldest(&c, c.n_turns);
   free(c.turns);

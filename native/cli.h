@@ -10,7 +10,7 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 /* ---- failing (report.c) ---------------------------------------------------------------------- */
 
-/* One line "wick: ..." on stderr; control characters become '?'. Return CLI_FAILED and CLI_USAGE.
+/* One line "wick: ..." on stderr; through wick_clean_line. Return CLI_FAILED and CLI_USAGE.
  */
 int cli_fail(const char *format, ...) WICK_PRINTF(1, 2);
 int cli_usage(const char *command, const char *format, ...) WICK_PRINTF(2, 3);
@@ -25,12 +25,19 @@ typedef struct cli_list { /* an option that may be repeated */
   size_t n;
 } cli_list;
 
-typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_INT, CLI_FLOAT, CLI_LIST } cli_kind;
+typedef enum cli_kind {
+  CLI_FLAG,
+  CLI_TEXT,
+  CLI_PATH, /* a text that is not empty */
+  CLI_INT,
+  CLI_FLOAT,
+  CLI_LIST
+} cli_kind;
 
 typedef struct cli_option {
   const char *name; /* "--temp" or "-n" */
   cli_kind kind;
-  void *target;         /* bool, const char *, int, float, cli_list */
+  void *target;         /* bool, const char *, the same, int, float, cli_list */
   double least, most;   /* of CLI_INT and CLI_FLOAT */
   const char *argument; /* for the help: "N" */
   const char *help;
@@ -65,8 +72,10 @@ bool cli_read(const char *path, cli_bytes *out, wick_error *error);
 /* Text from the command line, or stdin's for "-". */
 bool cli_read_text(const char *text, cli_bytes *out, wick_error *error);
 void cli_bytes_free(cli_bytes *bytes);
-/* Flush stdout (or file, closing it); false with a filled error when anything was not written. */
-bool cli_finish_output(FILE *file, const char *name, wick_error *error);
+/* Flush stdout; false with a filled error when anything was not written. */
+bool cli_finish_stdout(wick_error *error);
+/* Report that a write to stdout failed, by its errno; CLI_FAILED. */
+int cli_fail_stdout(int reason);
 
 /* ---- models (session.c) ---------------------------------------------------------------------- */
 
@@ -108,6 +117,8 @@ typedef struct cli_session {
   wick_cache_type cache_type;
 } cli_session;
 
+/* MODEL itself, or MODEL or MODEL.gguf under $WICK_MODELS. *path is owned (free). */
+int cli_find_model(const char *name, char **path);
 /* Opening reports its own errors; the result is the exit status. */
 int cli_session_open(const char *command, const char *name, const cli_model_options *options,
                      cli_session *out);

@@ -1,5 +1,6 @@
 /* wick convert IN OUT: GGUF or model folder to model folder or GGUF. */
 #include "lib/convert.h"
+#include "cleanup.h"
 #include "cli.h"
 #include "commands.h"
 
@@ -22,6 +23,12 @@ int wick_command_convert(int argc, char **argv) {
   int exit_status;
   if (!cli_parse(&syntax, argc, argv, &exit_status)) return exit_status;
   wick_error error = {0};
-  return wick_convert(paths[0], paths[1], &convert, &error) == WICK_OK ? CLI_OK
-                                                                       : cli_fail_with(&error);
+  if (!wick_convert_accepts(convert.type, paths[1], &error)) {
+    return cli_usage("convert", "%s", error.message);
+  }
+  wick_output output = {0};
+  cli_guard_outputs(&output, 1);
+  wick_status status = wick_convert(paths[0], paths[1], &convert, &output, &error);
+  cli_guard_outputs(NULL, 0);
+  return status == WICK_OK ? CLI_OK : cli_fail_with(&error);
 }

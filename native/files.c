@@ -67,12 +67,19 @@ void cli_bytes_free(cli_bytes *bytes) {
   *bytes = (cli_bytes){0};
 }
 
-bool cli_finish_output(FILE *file, const char *name, wick_error *error) {
+static const char unwritten[] = "stdout: expected to write it all, found: %s";
+
+int cli_fail_stdout(int reason) {
+  return cli_fail(unwritten, strerror(reason));
+}
+
+bool cli_finish_stdout(wick_error *error) {
+  int before = errno; /* of an earlier write that failed, whose bytes are gone */
   errno = 0;
-  bool failed = ferror(file) != 0;
-  failed |= (file == stdout ? fflush(file) : fclose(file)) != 0;
+  bool failed = ferror(stdout) != 0;
+  failed |= fflush(stdout) != 0;
   if (!failed) return true;
-  wick_fail(error, WICK_ERROR_IO, "%s: expected to write it all, found: %s", name,
-            errno ? strerror(errno) : "an earlier write failed");
+  int reason = errno ? errno : before;
+  wick_fail(error, WICK_ERROR_IO, unwritten, reason ? strerror(reason) : "an earlier write failed");
   return false;
 }

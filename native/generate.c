@@ -2,9 +2,12 @@
 #define _POSIX_C_SOURCE 200809L
 #include "generate.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "core/utf8.h"
 
 cli_sampling cli_sampling_default(void) {
   cli_sampling sampling = {.chain = wick_sampling_default()};
@@ -32,6 +35,9 @@ int cli_sampling_finish(const char *command, cli_sampling *sampling) {
                        sampling->bias.items[i]);
     }
   }
+  for (size_t i = 0; i < sampling->stop.n; i++) {
+    if (!*sampling->stop.items[i]) return cli_usage(command, "--stop: expected a text, found none");
+  }
   sampling->chain.n_logit_bias = sampling->bias.n;
   if (!sampling->seed) {
     struct timespec now;
@@ -40,6 +46,18 @@ int cli_sampling_finish(const char *command, cli_sampling *sampling) {
   } else if (!cli_parse_u64(sampling->seed, &sampling->chain.seed)) {
     return cli_usage(command, "--seed: expected a whole number from 0 to 2^64 - 1, found %s",
                      sampling->seed);
+  }
+  return CLI_OK;
+}
+
+int cli_sampling_check(const char *command, const cli_sampling *sampling,
+                       const wick_model_info *info) {
+  for (size_t i = 0; i < sampling->bias.n; i++) {
+    int32_t id = sampling->bias_entries[i].id;
+    if (id >= info->n_vocab) {
+      return cli_usage(command, "--logit-bias: expected an ID from 0 to %d, found %d",
+                       info->n_vocab - 1, (int)id);
+    }
   }
   return CLI_OK;
 }
@@ -97,19 +115,20 @@ bool cli_generate(wick_engine *engine, const wick_request *request, cli_interrup
   return good;
 }
 
-bool cli_write_text(const char *text, size_t n_bytes, bool to_terminal) {
+int cli_write_text(const char *text, size_t n_bytes, bool to_terminal) {
+  errno = 0;
   if (!to_terminal) {
     fwrite(text, 1, n_bytes, stdout);
   } else {
-    for (size_t i = 0; i < n_bytes; i++) {
-      unsigned char c = (unsigned char)text[i];
-      /* C0 and DEL; and C1, which UTF-8 writes as C2 80 .. C2 9F */
-      bool c1 = c == 0xc2 && i + 1 < n_bytes && (unsigned char)text[i + 1] < 0xa0;
-      if (c1) i++;
-      if (!c1 && ((c >= 0x20 && c != 0x7f) || c == '\n' || c == '\t')) putchar(c);
+    for (size_t at = 0; at < n_bytes;) {
+      wick_utf8_char c = wick_utf8_decode(text + at, n_bytes - at);
+      bool shown = !wick_is_control(c.code_point) || text[at] == '\n' || text[at] == '\t';
+      if (shown) fwrite(text + at, 1, c.n_bytes, stdout);
+      at += c.n_bytes;
     }
   }
-  return n_bytes == 0 || fflush(stdout) == 0;
+  bool good = fflush(stdout) == 0 && !ferror(stdout);
+  return good ? 0 : errno ? errno : EIO;
 }
 
 static double rate(int n, double seconds) {

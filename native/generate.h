@@ -18,6 +18,9 @@ typedef struct cli_sampling {
 cli_sampling cli_sampling_default(void);
 /* After parsing: the biases, and a seed from the clock when none was given. CLI_OK or CLI_USAGE. */
 int cli_sampling_finish(const char *command, cli_sampling *sampling);
+/* Once the model is open: the biases are of its tokens. CLI_OK or CLI_USAGE. */
+int cli_sampling_check(const char *command, const cli_sampling *sampling,
+                       const wick_model_info *info);
 
 #define CLI_SAMPLING_OPTIONS(s)                                                                      \
   {"-n", CLI_INT, &(s)->max_tokens, 1, 1 << 20, "N", "at most so many tokens"},                      \
@@ -98,8 +101,8 @@ bool cli_generate(wick_engine *engine, const wick_request *request, cli_interrup
 wick_request cli_request(const cli_sampling *sampling, const int32_t *ids, size_t n_ids);
 
 /* Text to stdout at once. To a terminal without control characters, which a model's text must not
- * send. False when stdout is closed. */
-bool cli_write_text(const char *text, size_t n_bytes, bool to_terminal);
+ * send. 0, or the errno of what failed. */
+int cli_write_text(const char *text, size_t n_bytes, bool to_terminal);
 
 /* "31 prompt tokens ... 412 tokens/s" */
 void cli_describe(const cli_answer *answer, char *out, size_t capacity);

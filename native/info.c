@@ -1,8 +1,12 @@
-/* wick info FILE [--json]: metadata and tensors of a GGUF or safetensors file. */
+/* wick info MODEL [--json]: metadata and tensors of a GGUF or safetensors file, or of all files of
+ * a model folder and its config.json. */
+#define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 #include "commands.h"
@@ -11,7 +15,7 @@
 #include "formats/safetensors.h"
 #include "lib/escape.h"
 #include "lib/file_map.h"
-#include "lib/output.h"
+#include "lib/weight_files.h"
 
 enum { SHOWN_BYTES = 160, SHOWN_ELEMENTS = 8 }; /* of long values, for people */
 
@@ -76,7 +80,7 @@ static void print_tensors(const wick_tensor_table *table, bool json) {
     if (json && i) fputc(',', stdout);
     print_tensor(&table->entries[i], json);
   }
-  if (json) fputs("]}\n", stdout);
+  if (json) fputs("]}", stdout);
 }
 
 static void print_gguf(const wick_gguf *gguf, bool json) {
@@ -115,8 +119,14 @@ static void print_safetensors(const cJSON *header, const wick_tensor_table *tabl
   print_tensors(table, json);
 }
 
+typedef enum show_mode {
+  SHOW_TEXT,
+  SHOW_JSON,
+  SHOW_NOTHING /* only see whether it can be */
+} show_mode;
+
 static wick_status show_safetensors(const char *path, const wick_file_map *map, wick_arena *arena,
-                                    bool json, wick_error *error) {
+                                    show_mode mode, wick_error *error) {
   wick_tensor_table table;
   uint64_t need, header_bytes;
   cJSON *header;
@@ -124,47 +134,132 @@ static wick_status show_safetensors(const char *path, const wick_file_map *map, 
                                   &header_bytes, &need, error));
   const char *text = (const char *)map->data + 8; /* after the header's length */
   WICK_TRY(wick_json_parse(path, text, (size_t)header_bytes - 8, &header, error));
-  print_safetensors(header, &table, json);
+  if (mode != SHOW_NOTHING) print_safetensors(header, &table, mode == SHOW_JSON);
   cJSON_Delete(header);
   return WICK_OK;
 }
 
 static wick_status show_gguf(const char *path, const wick_file_map *map, wick_arena *arena,
-                             bool json, wick_error *error) {
+                             show_mode mode, wick_error *error) {
   wick_gguf gguf;
   uint64_t need;
   WICK_TRY(
       wick_gguf_parse(path, map->data, map->n_bytes, map->n_bytes, arena, &gguf, &need, error));
-  print_gguf(&gguf, json);
+  if (mode != SHOW_NOTHING) print_gguf(&gguf, mode == SHOW_JSON);
   return WICK_OK;
 }
 
-static wick_status show(const char *path, const wick_file_map *map, wick_arena *arena, bool json,
-                        wick_error *error) {
-  bool is_safetensors = wick_path_ends(path, ".safetensors");
-  return (is_safetensors ? show_safetensors : show_gguf)(path, map, arena, json, error);
+static wick_status show_file(const char *path, show_mode mode, wick_error *error) {
+  wick_file_map map;
+  wick_arena arena;
+  wick_arena_init(&arena, NULL);
+  wick_status status = wick_file_map_open(path, &map, error);
+  bool is_safetensors = wick_ends_with(path, ".safetensors");
+  if (status == WICK_OK) {
+    status = (is_safetensors ? show_safetensors : show_gguf)(path, &map, &arena, mode, error);
+  }
+  wick_file_map_close(&map);
+  wick_arena_free(&arena);
+  return status;
+}
+
+/* ---- a folder -------------------------------------------------------------------------------- */
+
+/* A value of config.json, on one line. */
+static void print_json(const cJSON *value) {
+  char *text = cJSON_PrintUnformatted(value);
+  if (text) wick_clean_line(text);
+  fputs(text ? text : "null", stdout);
+  cJSON_free(text);
+}
+
+static void print_config(const cJSON *config, bool json) {
+  if (json) {
+    fputs("{\"format\":\"folder\",\"config\":", stdout);
+    print_json(config);
+    fputs(",\"files\":[", stdout);
+    return;
+  }
+  puts("config.json");
+  for (const cJSON *item = config->child; item; item = item->next) {
+    fputs("  ", stdout);
+    const char *key = item->string ? item->string : "";
+    wick_print_quoted(stdout, (wick_string){key, strlen(key)}, SHOWN_BYTES);
+    fputs(" = ", stdout);
+    print_json(item);
+    fputc('\n', stdout);
+  }
+}
+
+static wick_status show_config(const char *folder, bool json, wick_error *error) {
+  char path[WICK_PATH_BYTES];
+  wick_file_map map = {0};
+  cJSON *config = NULL;
+  WICK_TRY(wick_path_join(path, folder, "config.json", error));
+  if (!wick_path_exists(path))
+    return wick_fail(error, WICK_ERROR_FORMAT, "%s: expected config.json in it, found none",
+                     folder);
+  wick_status status = wick_file_map_open(path, &map, error);
+  if (status == WICK_OK)
+    status = wick_json_parse(path, (const char *)map.data, (size_t)map.n_bytes, &config, error);
+  if (status == WICK_OK) print_config(config, json);
+  cJSON_Delete(config);
+  wick_file_map_close(&map);
+  return status;
+}
+
+static wick_status show_weights(const char *folder, const char *name, bool json, bool first,
+                                wick_error *error) {
+  char path[WICK_PATH_BYTES];
+  WICK_TRY(wick_path_join(path, folder, name, error));
+  fputs(!json ? "\n" : first ? "{\"name\":" : ",{\"name\":", stdout);
+  wick_print_quoted(stdout, (wick_string){name, strlen(name)}, SIZE_MAX);
+  fputs(json ? ",\"content\":" : ": ", stdout);
+  WICK_TRY(show_file(path, json ? SHOW_JSON : SHOW_TEXT, error));
+  if (json) fputc('}', stdout);
+  return WICK_OK;
+}
+
+static wick_status show_folder(const char *folder, bool json, wick_error *error) {
+  wick_weight_files files = {0};
+  wick_status status = wick_weight_files_list(folder, &files, error);
+  for (size_t i = 0; status == WICK_OK && i < files.n; i++) { /* nothing of it, or all */
+    char path[WICK_PATH_BYTES];
+    status = wick_path_join(path, folder, files.items[i], error);
+    if (status == WICK_OK) status = show_file(path, SHOW_NOTHING, error);
+  }
+  if (status == WICK_OK) status = show_config(folder, json, error);
+  for (size_t i = 0; status == WICK_OK && i < files.n; i++)
+    status = show_weights(folder, files.items[i], json, i == 0, error);
+  if (status == WICK_OK && json) fputs("]}", stdout);
+  wick_weight_files_free(&files);
+  return status;
 }
 
 int wick_command_info(int argc, char **argv) {
-  const char *path = NULL;
+  const char *name = NULL;
   bool json = false;
   const cli_option options[] = {{"--json", CLI_FLAG, &json, 0, 0, NULL, "as JSON, nothing cut"}};
   const cli_syntax syntax = {.command = "info",
-                             .synopsis = "info FILE [--json]",
-                             .summary = "Metadata and tensors of a .gguf or .safetensors file.",
+                             .synopsis = "info MODEL [--json]",
+                             .summary = "Metadata and tensors of a .gguf or .safetensors file, or "
+                                        "of a model folder's.",
                              .options = options,
                              .n_options = sizeof options / sizeof *options,
-                             .positional = &path,
+                             .positional = &name,
                              .n_positional = 1};
   int exit_status;
   if (!cli_parse(&syntax, argc, argv, &exit_status)) return exit_status;
-  wick_file_map map;
-  wick_arena arena;
+  char *path = NULL;
+  exit_status = cli_find_model(name, &path);
+  if (exit_status != CLI_OK) return exit_status;
   wick_error error = {0};
-  wick_arena_init(&arena, NULL);
-  wick_status status = wick_file_map_open(path, &map, &error);
-  if (status == WICK_OK) status = show(path, &map, &arena, json, &error);
-  wick_file_map_close(&map);
-  wick_arena_free(&arena);
-  return status == WICK_OK ? CLI_OK : cli_fail_with(&error);
+  struct stat information;
+  bool is_folder = stat(path, &information) == 0 && S_ISDIR(information.st_mode);
+  wick_status status = is_folder ? show_folder(path, json, &error)
+                                 : show_file(path, json ? SHOW_JSON : SHOW_TEXT, &error);
+  free(path);
+  if (status != WICK_OK) return cli_fail_with(&error);
+  if (json) putchar('\n');
+  return CLI_OK;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cleanup.h"
 #include "cli.h"
 #include "commands.h"
 #include "core/memory.h"
@@ -50,8 +51,8 @@ static int read_ids(const request *r, const cli_session *session, int32_t **ids,
 }
 
 /* float32 as they are on every machine that wick knows: little-endian. */
-static bool write_floats(FILE *file, const float *values, size_t n) {
-  return fwrite(values, sizeof *values, n, file) == n;
+static bool write_floats(const wick_sink *sink, const float *values, size_t n, wick_error *error) {
+  return wick_sink_write(sink, values, n * sizeof *values, error) == WICK_OK;
 }
 
 /* Room for n floats, or NULL with an error. */
@@ -69,10 +70,9 @@ static float *new_floats(uint64_t rows, uint64_t columns, wick_error *error) {
   return values;
 }
 
-/* Every position's logits (or the last one's), a chunk at a time. Evaluating may fill the error; a
- * write that failed stays in the file's state, for its finish. */
-static void write_logits(cli_session *session, const int32_t *ids, size_t n_ids, bool all,
-                         FILE *file, wick_error *error) {
+/* Every position's logits (or the last one's), a chunk at a time. */
+static bool write_logits(cli_session *session, const int32_t *ids, size_t n_ids, bool all,
+                         const wick_sink *sink, wick_error *error) {
   size_t n_vocab = (size_t)session->info->n_vocab, chunk = all && n_ids > CHUNK ? CHUNK : n_ids;
   float *logits = new_floats(all ? chunk : 1, n_vocab, error);
   bool good = logits != NULL;
@@ -80,52 +80,69 @@ static void write_logits(cli_session *session, const int32_t *ids, size_t n_ids,
     size_t n = n_ids - at < chunk ? n_ids - at : chunk, first = all ? 0 : n - 1;
     good = wick_engine_evaluate(session->engine, ids + at, n, at, first, logits, NULL, error) ==
                WICK_OK &&
-           write_floats(file, logits, (n - first) * n_vocab);
+           write_floats(sink, logits, (n - first) * n_vocab, error);
   }
   free(logits);
+  return good;
 }
 
 /* The same with all hidden states, which are laid out layer by layer over all tokens: at once. */
-static void write_both(cli_session *session, const int32_t *ids, size_t n_ids, bool all, FILE *file,
-                       FILE *hidden_file, wick_error *error) {
+static bool write_both(cli_session *session, const int32_t *ids, size_t n_ids, bool all,
+                       const wick_sink *sink, const wick_sink *hidden_sink, wick_error *error) {
   const wick_model_info *info = session->info;
   size_t n_vocab = (size_t)info->n_vocab, first = all ? 0 : n_ids - 1;
   size_t n_hidden = ((size_t)info->n_layers + 1) * n_ids;
   float *logits = new_floats(n_ids - first, n_vocab, error);
   float *hidden = logits ? new_floats(n_hidden, (size_t)info->n_embd, error) : NULL;
-  if (hidden && wick_engine_evaluate(session->engine, ids, n_ids, 0, first, logits, hidden,
-                                     error) == WICK_OK) {
-    write_floats(file, logits, (n_ids - first) * n_vocab);
-    write_floats(hidden_file, hidden, n_hidden * (size_t)info->n_embd);
-  }
+  bool good = hidden &&
+              wick_engine_evaluate(session->engine, ids, n_ids, 0, first, logits, hidden, error) ==
+                  WICK_OK &&
+              write_floats(sink, logits, (n_ids - first) * n_vocab, error) &&
+              write_floats(hidden_sink, hidden, n_hidden * (size_t)info->n_embd, error);
   free(hidden);
   free(logits);
+  return good;
 }
 
-static FILE *open_output(const char *path, wick_error *error) {
-  if (strcmp(path, "-") == 0) return stdout;
-  FILE *file = fopen(path, "wb");
-  if (!file) wick_fail(error, WICK_ERROR_IO, "%s: %s", path, strerror(errno));
-  return file;
+/* ---- where they go --------------------------------------------------------------------------- */
+
+static wick_status write_stdout(void *context, const void *bytes, size_t n, wick_error *error) {
+  (void)context;
+  if (fwrite(bytes, 1, n, stdout) == n) return WICK_OK;
+  return wick_fail(error, WICK_ERROR_IO, "stdout: %s", strerror(errno));
+}
+
+/* A file that gets its name when it is whole, or stdout for "-", which needs no output. */
+static bool open_output(wick_output *output, const char *path, wick_sink *sink, wick_error *error) {
+  *sink = (wick_sink){write_stdout, NULL};
+  if (strcmp(path, "-") == 0) return true;
+  *sink = wick_output_sink(output);
+  return wick_output_begin(output, path, false, true, error) == WICK_OK &&
+         wick_output_open(output, NULL, error) == WICK_OK;
+}
+
+static bool finish_output(wick_output *output, wick_error *error) {
+  if (!output->file) return true;
+  return wick_output_close(output, error) == WICK_OK &&
+         wick_output_commit(output, error) == WICK_OK;
 }
 
 static int write_all(const request *r, cli_session *session, const int32_t *ids, size_t n_ids) {
   wick_error error = {0};
-  FILE *file = open_output(r->out, &error), *hidden_file = NULL;
-  if (!file) return cli_fail_with(&error);
-  if (r->hidden) {
-    hidden_file = open_output(r->hidden, &error);
-    if (hidden_file) write_both(session, ids, n_ids, r->all, file, hidden_file, &error);
-  } else {
-    write_logits(session, ids, n_ids, r->all, file, &error);
+  wick_output outputs[2] = {0};
+  wick_sink sinks[2];
+  cli_guard_outputs(outputs, 2);
+  bool good = open_output(&outputs[0], r->out, &sinks[0], &error) &&
+              (!r->hidden || open_output(&outputs[1], r->hidden, &sinks[1], &error));
+  if (good && r->hidden) {
+    good = write_both(session, ids, n_ids, r->all, &sinks[0], &sinks[1], &error);
+  } else if (good) {
+    good = write_logits(session, ids, n_ids, r->all, &sinks[0], &error);
   }
-  wick_error unfinished;
-  if (!cli_finish_output(file, r->out, &unfinished) && error.status == WICK_OK) error = unfinished;
-  if (hidden_file && !cli_finish_output(hidden_file, r->hidden, &unfinished) &&
-      error.status == WICK_OK) {
-    error = unfinished;
-  }
-  return error.status == WICK_OK ? CLI_OK : cli_fail_with(&error);
+  good = good && finish_output(&outputs[0], &error) && finish_output(&outputs[1], &error);
+  for (int i = 0; !good && i < 2; i++) wick_output_discard(&outputs[i]);
+  cli_guard_outputs(NULL, 0);
+  return good ? CLI_OK : cli_fail_with(&error);
 }
 
 int wick_command_logits(int argc, char **argv) {
@@ -135,9 +152,9 @@ int wick_command_logits(int argc, char **argv) {
       {"-p", CLI_TEXT, &r.prompt, 0, 0, "TEXT",
        "the prompt as text with special tokens; - reads it from stdin"},
       {"--all", CLI_FLAG, &r.all, 0, 0, NULL, "every position's logits, not only the last one's"},
-      {"--out", CLI_TEXT, &r.out, 0, 0, "F",
+      {"--out", CLI_PATH, &r.out, 0, 0, "F",
        "float32 [positions][vocabulary], little-endian; - is stdout"},
-      {"--hidden", CLI_TEXT, &r.hidden, 0, 0, "F",
+      {"--hidden", CLI_PATH, &r.hidden, 0, 0, "F",
        "float32 [layers + 1][tokens][width]: embedding, after each layer, last after the norm"},
       CLI_MODEL_OPTIONS(&r.options),
       CLI_ENGINE_OPTIONS(&r.options)};

@@ -60,7 +60,7 @@ static bool check_header(const char *path, const uint8_t *bytes, size_t n,
 
 bool cli_logits_file_open(const char *path, const cli_logits_header *expected, cli_logits_file *out,
                           wick_error *error) {
-  *out = (cli_logits_file){fopen(path, "rb"), path, expected->n_vocab};
+  *out = (cli_logits_file){.file = fopen(path, "rb"), .name = path, .n_vocab = expected->n_vocab};
   if (!out->file) return io_error(path, error);
   uint8_t header[HEADER_BYTES];
   size_t n = fread(header, 1, sizeof header, out->file);
@@ -71,10 +71,17 @@ static void put(uint8_t *out, uint64_t value, int n_bytes) {
   for (int i = 0; i < n_bytes; i++) out[i] = (uint8_t)(value >> (8 * i));
 }
 
+static bool write_bytes(cli_logits_file *file, const void *bytes, size_t n, wick_error *error) {
+  wick_sink sink = wick_output_sink(&file->output);
+  return wick_sink_write(&sink, bytes, n, error) == WICK_OK;
+}
+
 bool cli_logits_file_create(const char *path, const cli_logits_header *header, cli_logits_file *out,
                             wick_error *error) {
-  *out = (cli_logits_file){fopen(path, "wb"), path, header->n_vocab};
-  if (!out->file) return io_error(path, error);
+  *out = (cli_logits_file){.name = path, .n_vocab = header->n_vocab};
+  if (wick_output_begin(&out->output, path, false, true, error) != WICK_OK) return false;
+  out->writing = true;
+  if (wick_output_open(&out->output, NULL, error) != WICK_OK) return false;
   uint8_t bytes[HEADER_BYTES];
   memcpy(bytes, magic, 8);
   put(bytes + 8, header->n_vocab, 4);
@@ -82,8 +89,7 @@ bool cli_logits_file_create(const char *path, const cli_logits_header *header, c
   put(bytes + 16, header->n_windows, 4);
   put(bytes + 20, scored(header), 4);
   put(bytes + 24, header->ids_hash, 8);
-  if (fwrite(bytes, 1, sizeof bytes, out->file) == sizeof bytes) return true;
-  return io_error(path, error);
+  return write_bytes(out, bytes, sizeof bytes, error);
 }
 
 bool cli_logits_file_read(cli_logits_file *file, float *row, wick_error *error) {
@@ -95,17 +101,19 @@ bool cli_logits_file_read(cli_logits_file *file, float *row, wick_error *error) 
 }
 
 bool cli_logits_file_write(cli_logits_file *file, const float *row, wick_error *error) {
-  if (fwrite(row, sizeof *row, file->n_vocab, file->file) == file->n_vocab) return true;
-  return io_error(file->name, error);
+  return write_bytes(file, row, file->n_vocab * sizeof *row, error);
 }
 
 bool cli_logits_file_finish(cli_logits_file *file, wick_error *error) {
-  FILE *open = file->file;
-  file->file = NULL;
-  return cli_finish_output(open, file->name, error);
+  if (wick_output_close(&file->output, error) != WICK_OK) return false;
+  if (wick_output_commit(&file->output, error) != WICK_OK) return false;
+  file->writing = false;
+  return true;
 }
 
 void cli_logits_file_close(cli_logits_file *file) {
   if (file->file) fclose(file->file);
+  if (file->writing) wick_output_discard(&file->output);
   file->file = NULL;
+  file->writing = false;
 }

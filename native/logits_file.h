@@ -10,6 +10,7 @@
 #define WICK_NATIVE_LOGITS_FILE_H
 
 #include "cli.h"
+#include "lib/output.h"
 
 typedef struct cli_logits_header {
   uint32_t n_vocab, window, n_windows;
@@ -17,7 +18,9 @@ typedef struct cli_logits_header {
 } cli_logits_header;
 
 typedef struct cli_logits_file {
-  FILE *file; /* NULL: closed */
+  FILE *file;         /* that is read; NULL: closed */
+  wick_output output; /* that is written */
+  bool writing;
   const char *name;
   uint32_t n_vocab;
 } cli_logits_file;
@@ -32,8 +35,9 @@ bool cli_logits_file_create(const char *path, const cli_logits_header *header, c
 /* The next row, float32 [n_vocab]. */
 bool cli_logits_file_read(cli_logits_file *file, float *row, wick_error *error);
 bool cli_logits_file_write(cli_logits_file *file, const float *row, wick_error *error);
-/* Close a file that was written; false when something did not reach it. */
+/* Give a file that was written its name; false when something did not reach it. */
 bool cli_logits_file_finish(cli_logits_file *file, wick_error *error);
-void cli_logits_file_close(cli_logits_file *file); /* harmless when closed */
+/* Harmless when closed; what was written but not finished goes. */
+void cli_logits_file_close(cli_logits_file *file);
 
 #endif

@@ -20,7 +20,7 @@ static const command commands[] = {
     {"ppl", wick_command_ppl, "MODEL -f TEXT", "perplexity, and divergence from other logits"},
     {"bench", wick_command_bench, "MODEL", "tokens a second of prefill and decode"},
     {"convert", wick_command_convert, "IN OUT", "GGUF to a model folder, or back"},
-    {"info", wick_command_info, "FILE", "metadata and tensors of a file"},
+    {"info", wick_command_info, "MODEL", "metadata and tensors of a file or folder"},
     {"probe", wick_command_probe, "", "what this machine can do"},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
@@ -47,6 +47,7 @@ static const command *find(const char *name) {
 
 static int help(int argc, char **argv) {
   const command *about = argc > 2 ? find(argv[2]) : NULL;
+  if (argc > 3) return cli_usage("help", "expected one command, found %s too", argv[3]);
   if (argc > 2 && !about) return cli_usage("help", "expected a command, found %s", argv[2]);
   if (about) return about->run(2, (char *[]){argv[2], "--help", NULL});
   print_help(stdout);
@@ -75,7 +76,7 @@ int main(int argc, char **argv) {
   setlocale(LC_CTYPE, ""); /* the line editor's characters; numbers stay as C has them */
   int status = dispatch(argc, argv);
   wick_error error;
-  if (!cli_finish_output(stdout, "stdout", &error) && status == CLI_OK) {
+  if (!cli_finish_stdout(&error) && status == CLI_OK) {
     status = cli_fail_with(&error);
   }
   return status;

@@ -54,6 +54,11 @@ static bool store(const cli_option *option, const char *value, char *expected, s
   case CLI_TEXT:
     *(const char **)option->target = value;
     break;
+  case CLI_PATH:
+    *(const char **)option->target = value;
+    good = *value != '\0';
+    snprintf(expected, capacity, "a path");
+    break;
   case CLI_INT:
     good = cli_parse_int(value, option->least, option->most, option->target);
     snprintf(expected, capacity, "a whole number from %.0f to %.0f", option->least, option->most);
@@ -117,7 +122,8 @@ static int parse_option(const cli_syntax *syntax, int argc, char **argv, int *i)
   }
   char expected[100];
   if (!store(option, value, expected, sizeof expected)) {
-    return cli_usage(syntax->command, "%s: expected %s, found %s", option->name, expected, value);
+    return cli_usage(syntax->command, "%s: expected %s, found %s", option->name, expected,
+                     *value ? value : "an empty one");
   }
   return CLI_OK;
 }
@@ -137,6 +143,10 @@ bool cli_parse(const cli_syntax *syntax, int argc, char **argv, int *status) {
     } else if (!only_positional && argument[0] == '-' && argument[1] != '\0') {
       *status = parse_option(syntax, argc, argv, &i);
       if (*status != CLI_OK) return false;
+    } else if (argument[0] == '\0') {
+      *status =
+          cli_usage(syntax->command, "expected wick %s, found an empty argument", syntax->synopsis);
+      return false;
     } else if (n < syntax->n_positional) {
       syntax->positional[n++] = argument;
     } else {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cleanup.h"
 #include "commands.h"
 #include "logits_file.h"
 
@@ -73,22 +74,35 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* ,"NAME":VALUE; JSON has neither infinity nor NaN. */
+static void print_number(const char *name, double value, int digits) {
+  if (isfinite(value))
+    printf(",\"%s\":%.*g", name, digits, value);
+  else
+    printf(",\"%s\":null", name);
+}
+
 static void print_result(ppl *p) {
   const wick_score *s = &p->score;
   double n = (double)s->n, ppl_model = exp(s->nll / n);
   printf("{\"context\":%d,\"windows\":%zu,\"scored\":%llu,\"level\":\"%s\",\"exact\":%s,"
-         "\"threads\":%d,\"nll\":%.9g,\"ppl\":%.7g",
+         "\"threads\":%d",
          p->window, p->n_windows, (unsigned long long)s->n, p->session.info->level,
-         p->options.exact ? "true" : "false", p->session.n_threads, s->nll / n, ppl_model);
+         p->options.exact ? "true" : "false", p->session.n_threads);
+  print_number("nll", s->nll / n, 9);
+  print_number("ppl", ppl_model, 7);
   if (p->base) {
     double mean = s->kl / n, ppl_base = exp(s->base_nll / n);
     double variance = s->kl_squared / n - mean * mean;
     qsort(p->kl, s->n, sizeof *p->kl, ascending);
-    printf(",\"ppl_base\":%.7g,\"ppl_ratio\":%.7g,\"mean_kl\":%.6g,\"mean_kl_error\":%.3g,"
-           "\"kl_median\":%.6g,\"kl_p99\":%.6g,\"kl_max\":%.6g,\"same_top_percent\":%.4f",
-           ppl_base, ppl_model / ppl_base, mean, sqrt(variance > 0 ? variance / n : 0),
-           p->kl[s->n / 2], p->kl[s->n * 99 / 100], p->kl[s->n - 1],
-           100 * (double)s->n_same_top / n);
+    print_number("ppl_base", ppl_base, 7);
+    print_number("ppl_ratio", ppl_model / ppl_base, 7);
+    print_number("mean_kl", mean, 6);
+    print_number("mean_kl_error", sqrt(variance > 0 ? variance / n : 0), 3);
+    print_number("kl_median", p->kl[s->n / 2], 6);
+    print_number("kl_p99", p->kl[s->n * 99 / 100], 6);
+    print_number("kl_max", p->kl[s->n - 1], 6);
+    print_number("same_top_percent", 100 * (double)s->n_same_top / n, 7);
   }
   puts("}");
 }
@@ -120,11 +134,14 @@ static int measure(ppl *p) {
   if (p->base && !cli_logits_file_open(p->base, &header, &p->base_file, &error)) {
     return cli_fail_with(&error);
   }
-  if (p->save && !cli_logits_file_create(p->save, &header, &p->save_file, &error)) {
-    return cli_fail_with(&error);
+  if (p->save) {
+    cli_guard_outputs(&p->save_file.output, 1);
+    if (!cli_logits_file_create(p->save, &header, &p->save_file, &error)) {
+      return cli_fail_with(&error);
+    }
   }
   bool good = score_text(p, &error);
-  if (p->save && !cli_logits_file_finish(&p->save_file, good ? &error : NULL)) good = false;
+  if (good && p->save) good = cli_logits_file_finish(&p->save_file, &error);
   if (!good) return cli_fail_with(&error);
   print_result(p);
   return CLI_OK;
@@ -133,11 +150,11 @@ static int measure(ppl *p) {
 int wick_command_ppl(int argc, char **argv) {
   ppl p = {.window = 512};
   const cli_option options[] = {
-      {"-f", CLI_TEXT, &p.text, 0, 0, "TEXT", "a text file; - is stdin"},
+      {"-f", CLI_PATH, &p.text, 0, 0, "TEXT", "a text file; - is stdin"},
       {"-c", CLI_INT, &p.window, 4, 1 << 20, "N", "tokens of a window; default 512"},
       {"--chunks", CLI_INT, &p.most_windows, 1, 1 << 30, "N", "at most so many windows"},
-      {"--save-logits", CLI_TEXT, &p.save, 0, 0, "F", "keep the scored logits in a file"},
-      {"--kl-base", CLI_TEXT, &p.base, 0, 0, "F", "compare with logits that --save-logits kept"},
+      {"--save-logits", CLI_PATH, &p.save, 0, 0, "F", "keep the scored logits in a file"},
+      {"--kl-base", CLI_PATH, &p.base, 0, 0, "F", "compare with logits that --save-logits kept"},
       {"--cache", CLI_TEXT, &p.options.cache, 0, 0, "TYPE", "KV cache: f16, f32 or int8"},
       CLI_MODEL_OPTIONS(&p.options)};
   const cli_syntax syntax = {.command = "ppl",
@@ -156,6 +173,7 @@ int wick_command_ppl(int argc, char **argv) {
   if (status == CLI_OK) status = measure(&p);
   cli_logits_file_close(&p.base_file);
   cli_logits_file_close(&p.save_file);
+  cli_guard_outputs(NULL, 0);
   free(p.kl);
   free(p.ids);
   cli_session_close(&p.session);

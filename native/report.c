@@ -6,9 +6,7 @@
 static void print_line(const char *prefix, const char *format, va_list arguments) {
   char line[1024];
   vsnprintf(line, sizeof line, format, arguments);
-  for (char *c = line; *c; c++) {
-    if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
-  }
+  wick_clean_line(line);
   fprintf(stderr, "wick: %s%s%s\n", prefix ? prefix : "", prefix ? ": " : "", line);
 }
 

@@ -52,8 +52,9 @@ static void print_logprobs(const wick_event *event, const wick_model *model) {
 
 typedef struct sink {
   const wick_model *model;
-  bool logprobs, terminal, closed;
-  char last; /* byte written */
+  bool logprobs, terminal;
+  int failure; /* errno of a write that failed, or 0 */
+  char last;   /* byte written */
 } sink;
 
 static bool on_event(void *context, const wick_event *event) {
@@ -61,8 +62,8 @@ static bool on_event(void *context, const wick_event *event) {
   if (s->logprobs && event->type == WICK_EVENT_TOKEN) print_logprobs(event, s->model);
   if (event->n_bytes == 0) return true;
   s->last = event->text[event->n_bytes - 1];
-  s->closed |= !cli_write_text(event->text, event->n_bytes, s->terminal);
-  return !s->closed;
+  s->failure = cli_write_text(event->text, event->n_bytes, s->terminal);
+  return s->failure == 0;
 }
 
 /* The prompt as tokens; *ids is owned. */
@@ -120,14 +121,15 @@ static int answer(const run *r, cli_session *session, cli_interrupt *interrupt) 
   bool good = cli_generate(session->engine, &request, interrupt, on_event, &s, &got, &error);
   free(ids);
   if (s.terminal && s.last != '\n') cli_write_text("\n", 1, true);
-  if (!good) return cli_fail_with(&error);
+  if (!good) return cli_fail("run: %s", error.message);
+  if (s.failure) return cli_fail_stdout(s.failure);
   if (r->verbose || isatty(STDERR_FILENO)) {
     char line[200];
     cli_describe(&got, line, sizeof line);
     fprintf(stderr, "[%s; %s, %d threads, seed %llu]\n", line, session->info->level,
             session->n_threads, (unsigned long long)r->sampling.chain.seed);
   }
-  return got.finish == WICK_FINISH_CANCELLED && !s.closed ? INTERRUPTED : CLI_OK;
+  return got.finish == WICK_FINISH_CANCELLED ? INTERRUPTED : CLI_OK;
 }
 
 int wick_command_run(int argc, char **argv) {
@@ -160,7 +162,8 @@ int wick_command_run(int argc, char **argv) {
   cli_session session;
   status = cli_session_open("run", r.model, &r.options, &session);
   if (status == CLI_OK) {
-    status = answer(&r, &session, interrupt);
+    status = cli_sampling_check("run", &r.sampling, session.info);
+    if (status == CLI_OK) status = answer(&r, &session, interrupt);
     cli_session_close(&session);
   }
   cli_interrupt_free(interrupt);

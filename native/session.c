@@ -2,18 +2,12 @@
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "lib/path.h"
 
-static bool exists(const char *path) {
-  struct stat status;
-  return stat(path, &status) == 0;
-}
-
-/* MODEL itself, or MODEL or MODEL.gguf under $WICK_MODELS. *path is owned. */
-static int find_model(const char *name, char **path) {
+int cli_find_model(const char *name, char **path) {
   static const char *const endings[] = {"", ".gguf"};
   const char *folder = getenv("WICK_MODELS");
   if (!folder || !*folder) folder = "models";
@@ -21,10 +15,10 @@ static int find_model(const char *name, char **path) {
   *path = malloc(capacity);
   if (!*path) return cli_fail("%s: no memory for its path", name);
   snprintf(*path, capacity, "%s", name);
-  if (exists(name)) return CLI_OK;
+  if (wick_path_exists(name)) return CLI_OK;
   for (size_t i = 0; *name && !strchr(name, '/') && i < sizeof endings / sizeof *endings; i++) {
     snprintf(*path, capacity, "%s/%s%s", folder, name, endings[i]);
-    if (exists(*path)) return CLI_OK;
+    if (wick_path_exists(*path)) return CLI_OK;
   }
   free(*path);
   *path = NULL;
@@ -78,7 +72,7 @@ int cli_session_open(const char *command, const char *name, const cli_model_opti
     status = parse_levels(command, options->levels, &load.levels);
   }
   char *path = NULL;
-  if (status == CLI_OK) status = find_model(name, &path);
+  if (status == CLI_OK) status = cli_find_model(name, &path);
   if (status != CLI_OK) return status;
   bool terminal = isatty(STDERR_FILENO) != 0;
   if (terminal) fprintf(stderr, "loading %s ...", path);

@@ -83,10 +83,10 @@ enum {
 /* options may be NULL for the defaults. */
 wick_status wick_loader_new(const wick_load_options *options, wick_loader **out, wick_error *error);
 
-/* Begin the next file. name: its base name, which decides its kind: *.gguf alone, or the files of a
- * Hugging Face folder in this order: config.json, tokenizer.json, tokenizer_config.json (optional),
- * chat_template.jinja (optional), then *.safetensors (every shard). total_bytes: the file's size.
- * The previous file must be complete. */
+/* Begin the next file. name: its name or path, which errors give and whose end decides its kind:
+ * *.gguf alone, or the files of a Hugging Face folder in this order: config.json, tokenizer.json,
+ * tokenizer_config.json (optional), chat_template.jinja (optional), then *.safetensors (every
+ * shard). total_bytes: the file's size. The previous file must be complete. */
 wick_status wick_loader_begin(wick_loader *loader, const char *name, uint64_t total_bytes,
                               wick_error *error);
 

@@ -18,19 +18,25 @@ static wick_status convert_source_to(convert_source *source, convert_target *tar
   return convert_to_gguf(source, target, output, error);
 }
 
-wick_status wick_convert(const char *in, const char *out, const wick_convert_options *options,
-                         wick_error *error) {
+bool wick_convert_accepts(const char *type, const char *out, wick_error *error) {
   convert_target target;
-  WICK_TRY(convert_read_type(options->type, wick_path_ends(out, ".gguf"), &target, error));
+  return convert_read_type(type, wick_ends_with(out, ".gguf"), &target, error) == WICK_OK;
+}
+
+wick_status wick_convert(const char *in, const char *out, const wick_convert_options *options,
+                         wick_output *output, wick_error *error) {
+  convert_target target;
+  WICK_TRY(convert_read_type(options->type, wick_ends_with(out, ".gguf"), &target, error));
   convert_source source;
-  wick_output output = {0};
+  wick_output unseen = {0};
+  if (!output) output = &unseen;
   wick_status status = convert_open(&source, in, error);
   if (status == WICK_OK)
-    status = wick_output_begin(&output, out, !target.to_gguf, options->force, error);
+    status = wick_output_begin(output, out, !target.to_gguf, options->force, error);
   if (status == WICK_OK) {
-    status = convert_source_to(&source, &target, &output, error);
-    if (status == WICK_OK) status = wick_output_commit(&output, error);
-    if (status != WICK_OK) wick_output_discard(&output);
+    status = convert_source_to(&source, &target, output, error);
+    if (status == WICK_OK) status = wick_output_commit(output, error);
+    if (status != WICK_OK) wick_output_discard(output);
   }
   convert_close(&source);
   return status;

@@ -243,8 +243,8 @@ static wick_status put_metadata(wick_gguf_builder *b, convert_source *source,
     if (target->has_type) wick_gguf_put_u32(b, "general.file_type", file_type(most));
     return WICK_OK;
   }
-  const char *slash = strrchr(source->path, '/');
-  wick_string name = string_of(slash && slash[1] ? slash + 1 : source->path);
+  const char *slash = strrchr(source->folder, '/');
+  wick_string name = string_of(slash && slash[1] ? slash + 1 : source->folder);
   wick_json_string(source->json, "_name_or_path", &name);
   wick_gguf_put_string(b, "general.architecture", string_of(source->config.architecture));
   wick_gguf_put_string(b, "general.type", string_of("model"));

@@ -7,6 +7,7 @@
 #include "formats/names.h"
 #include "model/config.h"
 #include "output.h"
+#include "path.h"
 
 typedef struct convert_tensor {
   char name[WICK_NAME_BYTES]; /* canonical */
@@ -15,7 +16,8 @@ typedef struct convert_tensor {
 } convert_tensor;
 
 typedef struct convert_source {
-  char path[WICK_PATH_BYTES]; /* the file or folder */
+  char path[WICK_PATH_BYTES];   /* the file or folder, as given */
+  char folder[WICK_PATH_BYTES]; /* not is_gguf: where the files lie; "" is the working folder */
   wick_arena arena;
   wick_file_map *maps; /* n_maps, all of them open */
   size_t n_maps, maps_capacity;

@@ -1,6 +1,5 @@
 /* Opening what is converted: a GGUF file or a folder, mapped, parsed, names made canonical. */
 #define _POSIX_C_SOURCE 200809L
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -9,6 +8,8 @@
 
 #include "convert_parts.h"
 #include "formats/safetensors.h"
+#include "model/model.h"
+#include "weight_files.h"
 
 enum { MAX_FILES = 4096 }; /* of a folder: config, tokenizer and shards */
 
@@ -86,50 +87,33 @@ static wick_status add_shard(convert_source *source, const char *name, wick_erro
   const wick_file_map *map;
   wick_tensor_table table;
   uint64_t header, need;
-  if (!wick_path_join(path, source->path, name))
-    return wick_fail(error, WICK_ERROR_ARGUMENT, "%s: expected a shorter path", source->path);
+  WICK_TRY(wick_path_join(path, source->folder, name, error));
   WICK_TRY(map_file(source, path, &map, error));
   WICK_TRY(wick_safetensors_parse(path, map->data, map->n_bytes, map->n_bytes, &source->arena,
                                   &table, &header, &need, error));
   return add_tensors(source, path, &table, map->data, error);
 }
 
-static int compare_names(const void *a, const void *b) {
-  return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Every *.safetensors of the folder, in the order of their names. */
 static wick_status add_shards(convert_source *source, wick_error *error) {
-  char **names = WICK_ARENA_ARRAY(&source->arena, char *, MAX_FILES);
-  size_t n = 0;
-  DIR *folder = opendir(source->path);
-  if (!folder || !names) {
-    if (folder) closedir(folder);
-    return wick_fail(error, WICK_ERROR_IO, "%s: %s", source->path, strerror(errno));
-  }
-  for (struct dirent *entry; n < MAX_FILES && (entry = readdir(folder));)
-    if (wick_path_ends(entry->d_name, ".safetensors"))
-      names[n++] = wick_arena_copy_string(&source->arena, entry->d_name, strlen(entry->d_name));
-  closedir(folder);
-  for (size_t i = 0; i < n; i++)
-    if (!names[i]) return out_of_memory(source, error);
-  if (n == 0)
-    return wick_fail(error, WICK_ERROR_FORMAT,
-                     "%s: expected a folder with *.safetensors, found none", source->path);
-  qsort(names, n, sizeof *names, compare_names);
-  for (size_t i = 0; i < n; i++) WICK_TRY(add_shard(source, names[i], error));
-  return WICK_OK;
+  wick_weight_files shards = {0};
+  wick_status status = wick_weight_files_list(source->folder, &shards, error);
+  for (size_t i = 0; status == WICK_OK && i < shards.n; i++)
+    status = add_shard(source, shards.items[i], error);
+  wick_weight_files_free(&shards);
+  return status;
 }
 
 /* A file's text, and its path for messages; empty when it is absent and that is allowed. */
 static wick_status read_text(convert_source *source, const char *name, bool required,
                              char path[WICK_PATH_BYTES], wick_string *out, wick_error *error) {
-  struct stat information;
   const wick_file_map *map;
   *out = (wick_string){0};
-  if (!wick_path_join(path, source->path, name))
-    return wick_fail(error, WICK_ERROR_ARGUMENT, "%s: expected a shorter path", source->path);
-  if (!required && stat(path, &information) != 0) return WICK_OK;
+  WICK_TRY(wick_path_join(path, source->folder, name, error));
+  if (!wick_path_exists(path)) {
+    if (!required) return WICK_OK;
+    return wick_fail(error, WICK_ERROR_FORMAT, "%s: expected %s %s it, found none", source->path,
+                     name, strcmp(source->folder, source->path) == 0 ? "in" : "beside");
+  }
   WICK_TRY(map_file(source, path, &map, error));
   *out = (wick_string){(const char *)map->data, (size_t)map->n_bytes};
   return WICK_OK;
@@ -161,23 +145,42 @@ static int compare_tensors(const void *a, const void *b) {
   return x_layer != y_layer ? (x_layer > y_layer) - (x_layer < y_layer) : strcmp(x, y);
 }
 
-/* One of each, whatever the shards say, and an embedding that fits the vocabulary. */
+/* Every tensor that the configuration asks for, in its shape, and no other: else a model would be
+ * written that nothing can load. The places of a model are filled with what cannot be read. */
+static wick_status check_shapes(convert_source *source, wick_error *error) {
+  wick_model *model = WICK_ARENA_ARRAY(&source->arena, wick_model, 1);
+  if (!model) return out_of_memory(source, error);
+  model->config = source->config;
+  model->layers = WICK_ARENA_ARRAY(&source->arena, wick_layer, (uint64_t)source->config.n_layers);
+  if (!model->layers) return out_of_memory(source, error);
+  for (size_t i = 0; i < source->n_tensors; i++) {
+    const convert_tensor *tensor = &source->tensors[i];
+    const uint64_t *dims = tensor->entry.dims;
+    wick_target target;
+    if (!wick_model_find_target(model, tensor->name, &target))
+      return wick_fail(error, WICK_ERROR_FORMAT,
+                       "%s: expected the tensors of a %s model of %d layers, found %s too",
+                       source->path, source->config.architecture, source->config.n_layers,
+                       tensor->name);
+    if (dims[0] != target.n_cols || dims[1] != target.n_rows || dims[2] != 1 || dims[3] != 1)
+      return wick_fail(error, WICK_ERROR_FORMAT,
+                       "%s: tensor %s: expected %zu rows of %zu, found %llu of %llu", source->path,
+                       tensor->name, target.n_rows, target.n_cols, (unsigned long long)dims[1],
+                       (unsigned long long)dims[0]);
+    if (target.matrix) target.matrix->data = (const void *)model;
+    if (target.vector) *target.vector = (void *)model;
+  }
+  return wick_model_check_complete(model, source->path, error);
+}
+
+/* One of each, whatever the shards say, and those that the configuration asks for. */
 static wick_status check_tensors(convert_source *source, wick_error *error) {
   qsort(source->tensors, source->n_tensors, sizeof *source->tensors, compare_tensors);
   for (size_t i = 1; i < source->n_tensors; i++)
     if (compare_tensors(&source->tensors[i - 1], &source->tensors[i]) == 0)
       return wick_fail(error, WICK_ERROR_FORMAT, "%s: expected every tensor once, found %s twice",
                        source->path, source->tensors[i].name);
-  const convert_tensor *embedding = convert_find(source, "token_embd.weight");
-  if (!embedding || embedding->entry.n_dims != 2)
-    return wick_fail(error, WICK_ERROR_FORMAT,
-                     "%s: expected a matrix token_embd.weight, found none", source->path);
-  if (embedding->entry.dims[1] != (uint64_t)source->config.n_vocab)
-    return wick_fail(error, WICK_ERROR_FORMAT,
-                     "%s: token_embd.weight: expected %d rows, one for each token, found %llu",
-                     source->path, source->config.n_vocab,
-                     (unsigned long long)embedding->entry.dims[1]);
-  return WICK_OK;
+  return check_shapes(source, error);
 }
 
 wick_status convert_open(convert_source *source, const char *path, wick_error *error) {
@@ -187,18 +190,20 @@ wick_status convert_open(convert_source *source, const char *path, wick_error *e
   if (n >= sizeof source->path)
     return wick_fail(error, WICK_ERROR_ARGUMENT, "%s: expected a shorter path", path);
   memcpy(source->path, path, n + 1);
-  if (wick_path_ends(path, ".safetensors")) { /* its folder */
-    char *slash = strrchr(source->path, '/');
-    if (slash) *slash = 0;
-    if (!slash) strcpy(source->path, ".");
-  }
   source->maps = WICK_ARENA_ARRAY(&source->arena, wick_file_map, MAX_FILES);
   if (!source->maps) return out_of_memory(source, error);
   source->maps_capacity = MAX_FILES;
   struct stat information;
   if (stat(source->path, &information) != 0)
     return wick_fail(error, WICK_ERROR_IO, "%s: %s", source->path, strerror(errno));
-  WICK_TRY(S_ISDIR(information.st_mode) ? open_folder(source, error) : open_gguf(source, error));
+  bool is_folder = S_ISDIR(information.st_mode);
+  if (!is_folder && !wick_ends_with(path, ".safetensors")) {
+    WICK_TRY(open_gguf(source, error));
+  } else {
+    if (is_folder) memcpy(source->folder, path, n + 1);
+    if (!is_folder) WICK_TRY(wick_path_folder(source->folder, path, error));
+    WICK_TRY(open_folder(source, error));
+  }
   return check_tensors(source, error);
 }
 

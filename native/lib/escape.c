@@ -1,48 +1,30 @@
-/* See escape.h. Sources: RFC 8259, section 7; Unicode 15, table 3-7 (well-formed UTF-8). */
+/* See escape.h. Source: RFC 8259, section 7. */
 #include "escape.h"
 
-/* Bytes of the well-formed sequence that text starts with, n > 0, or 0. */
-static size_t sequence_bytes(const unsigned char *text, size_t n) {
-  unsigned char c = text[0];
-  if (c < 0x80) return 1;
-  size_t length = c >= 0xc2 && c <= 0xdf   ? 2
-                  : c >= 0xe0 && c <= 0xef ? 3
-                  : c >= 0xf0 && c <= 0xf4 ? 4
-                                           : 0;
-  if (length == 0 || length > n) return 0;
-  unsigned char low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;  /* shorter forms are forbidden */
-  unsigned char high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf; /* surrogates, above 10FFFF */
-  if (text[1] < low || text[1] > high) return 0;
-  for (size_t i = 2; i < length; i++)
-    if ((text[i] & 0xc0) != 0x80) return 0;
-  return length;
-}
+#include "core/utf8.h"
 
-static void print_sequence(FILE *file, const unsigned char *text, size_t length) {
-  if (length == 0) {
+static void print_char(FILE *file, const char *text, wick_utf8_char c) {
+  if (c.kind != WICK_UTF8_VALID) {
     fputs("\\ufffd", file);
-  } else if (text[0] == '"' || text[0] == '\\') {
-    fprintf(file, "\\%c", text[0]);
-  } else if (text[0] == '\n') {
+  } else if (c.code_point == '"' || c.code_point == '\\') {
+    fprintf(file, "\\%c", *text);
+  } else if (c.code_point == '\n') {
     fputs("\\n", file);
-  } else if (text[0] < 0x20 || text[0] == 0x7f) {
-    fprintf(file, "\\u%04x", text[0]);
-  } else if (text[0] == 0xc2 && text[1] < 0xa0) { /* U+0080 to U+009F */
-    fprintf(file, "\\u%04x", text[1]);
+  } else if (wick_is_control(c.code_point)) {
+    fprintf(file, "\\u%04x", (unsigned)c.code_point);
   } else {
-    fwrite(text, 1, length, file);
+    fwrite(text, 1, c.n_bytes, file);
   }
 }
 
 void wick_print_quoted(FILE *file, wick_string text, size_t limit) {
-  const unsigned char *bytes = (const unsigned char *)text.data;
   fputc('"', file);
   size_t at = 0;
   while (at < text.n) {
-    size_t length = sequence_bytes(bytes + at, text.n - at), step = length ? length : 1;
-    if (at + step > limit) break;
-    print_sequence(file, bytes + at, length);
-    at += step;
+    wick_utf8_char c = wick_utf8_decode(text.data + at, text.n - at);
+    if (at + c.n_bytes > limit) break;
+    print_char(file, text.data + at, c);
+    at += c.n_bytes;
   }
   if (at < text.n) fputs("...", file);
   fputc('"', file);

@@ -8,86 +8,106 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool wick_path_join(char out[WICK_PATH_BYTES], const char *folder, const char *name) {
-  int n = snprintf(out, WICK_PATH_BYTES, "%s/%s", folder, name);
-  return n > 0 && n < WICK_PATH_BYTES;
-}
-
-bool wick_path_ends(const char *path, const char *suffix) {
-  size_t n = strlen(path), n_suffix = strlen(suffix);
-  return n >= n_suffix && strcmp(path + n - n_suffix, suffix) == 0;
-}
-
 static wick_status io_error(const char *path, wick_error *error) {
   return wick_fail(error, WICK_ERROR_IO, "%s: %s", path, strerror(errno));
 }
 
-/* A loader takes every *.safetensors of a folder: none may be left over from an earlier model. */
-static wick_status refuse_other_weights(const char *path, wick_error *error) {
+/* What may be replaced: an empty folder, or a model's. A loader takes every *.safetensors of a
+ * folder: none may be left over from an earlier model. */
+static wick_status check_folder(const char *path, wick_error *error) {
   DIR *folder = opendir(path);
   if (!folder) return io_error(path, error);
   wick_status status = WICK_OK;
-  for (struct dirent *entry; status == WICK_OK && (entry = readdir(folder));)
-    if (wick_path_ends(entry->d_name, ".safetensors") &&
-        strcmp(entry->d_name, "model.safetensors") != 0)
-      status =
-          wick_fail(error, WICK_ERROR_ARGUMENT,
-                    "%s: expected a folder without other weights, found %s", path, entry->d_name);
+  bool empty = true, has_config = false, has_weights = false;
+  for (struct dirent *entry; status == WICK_OK && (entry = readdir(folder));) {
+    const char *name = entry->d_name;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
+    bool weights = strcmp(name, "model.safetensors") == 0;
+    empty = false;
+    has_weights |= weights;
+    has_config |= strcmp(name, "config.json") == 0;
+    if (!weights && wick_ends_with(name, ".safetensors"))
+      status = wick_fail(error, WICK_ERROR_ARGUMENT,
+                         "%s: expected a folder without other weights, found %s", path, name);
+  }
   closedir(folder);
-  return status;
+  if (status != WICK_OK || empty || (has_config && has_weights)) return status;
+  return wick_fail(error, WICK_ERROR_ARGUMENT,
+                   "%s: expected an empty folder or a model's (config.json, model.safetensors), "
+                   "found another",
+                   path);
+}
+
+/* What stands at the final name may be replaced, or is written in place. */
+static wick_status check_existing(wick_output *output, bool force, wick_error *error) {
+  struct stat information;
+  output->exists = stat(output->path, &information) == 0;
+  if (!output->exists) return WICK_OK;
+  bool is_folder = S_ISDIR(information.st_mode);
+  if (!force)
+    return wick_fail(error, WICK_ERROR_ARGUMENT,
+                     "%s: expected a new name, found an existing %s (--force replaces it)",
+                     output->path, is_folder ? "folder" : "file");
+  if (is_folder != output->is_folder)
+    return wick_fail(error, WICK_ERROR_ARGUMENT, "%s: expected a %s, found a %s", output->path,
+                     output->is_folder ? "folder" : "file", is_folder ? "folder" : "file");
+  output->in_place = !is_folder && !S_ISREG(information.st_mode);
+  return is_folder ? check_folder(output->path, error) : WICK_OK;
+}
+
+static wick_status begin(wick_output *output, const char *path, bool force, wick_error *error) {
+  size_t n = strlen(path);
+  while (n > 1 && path[n - 1] == '/') n--;
+  if (n == 0 || n > WICK_PATH_BYTES - 64)
+    return wick_fail(error, WICK_ERROR_ARGUMENT,
+                     "%.60s: expected a path of 1 to %d bytes, found %zu", path,
+                     WICK_PATH_BYTES - 64, n);
+  memcpy(output->path, path, n);
+  WICK_TRY(check_existing(output, force, error));
+  const char *ending = output->in_place ? "" : ".partial";
+  memcpy(output->partial, output->path, n);
+  strcpy(output->partial + n, ending); /* there is room: see above */
+  if (output->is_folder && mkdir(output->partial, 0777) != 0 && errno != EEXIST)
+    return io_error(output->partial, error);
+  return WICK_OK;
 }
 
 wick_status wick_output_begin(wick_output *output, const char *path, bool is_folder, bool force,
                               wick_error *error) {
   *output = (wick_output){.is_folder = is_folder};
-  size_t n = strlen(path);
-  while (n > 1 && path[n - 1] == '/') n--;
-  if (n == 0 || n > WICK_PATH_BYTES - 64)
-    return wick_fail(error, WICK_ERROR_ARGUMENT, "%s: expected a shorter path", path);
-  memcpy(output->path, path, n);
-  snprintf(output->partial, sizeof output->partial, "%.*s.partial", (int)n, path);
-  struct stat information;
-  output->exists = stat(output->path, &information) == 0;
-  if (output->exists) {
-    if (!force)
-      return wick_fail(error, WICK_ERROR_ARGUMENT,
-                       "%s: expected a new name, found an existing %s (--force replaces it)",
-                       output->path, S_ISDIR(information.st_mode) ? "folder" : "file");
-    if (!S_ISDIR(information.st_mode) != !is_folder)
-      return wick_fail(error, WICK_ERROR_ARGUMENT, "%s: expected a %s, found a %s", output->path,
-                       is_folder ? "folder" : "file", is_folder ? "file" : "folder");
-    if (is_folder) WICK_TRY(refuse_other_weights(output->path, error));
-  }
-  if (is_folder && mkdir(output->partial, 0777) != 0 && errno != EEXIST)
-    return io_error(output->partial, error);
-  return WICK_OK;
+  wick_status status = begin(output, path, force, error);
+  if (status != WICK_OK) output->partial[0] = '\0'; /* nothing there is ours */
+  return status;
 }
 
 wick_status wick_output_open(wick_output *output, const char *name, wick_error *error) {
   char path[WICK_PATH_BYTES];
   snprintf(path, sizeof path, "%s", output->partial);
   if (output->is_folder) {
-    if (output->n_names == WICK_OUTPUT_FILES || !wick_path_join(path, output->partial, name))
-      return wick_fail(error, WICK_ERROR_ARGUMENT, "%s: expected a shorter path", output->path);
+    WICK_TRY(wick_path_join(path, output->partial, name, error));
     output->names[output->n_names++] = name;
   }
+  output->failure = 0;
   output->file = fopen(path, "wb");
-  return output->file ? WICK_OK : io_error(path, error);
+  return output->file ? WICK_OK : io_error(output->is_folder ? path : output->path, error);
 }
 
 wick_status wick_output_close(wick_output *output, wick_error *error) {
+  errno = 0;
   bool failed = ferror(output->file) != 0;
   failed = fclose(output->file) != 0 || failed;
   output->file = NULL;
   if (!failed) return WICK_OK;
-  return wick_fail(error, WICK_ERROR_IO, "%s: expected room to write, found none left",
-                   output->partial);
+  if (!output->failure) output->failure = errno;
+  return wick_fail(error, WICK_ERROR_IO, "%s: expected to write it all, found: %s", output->path,
+                   output->failure ? strerror(output->failure) : "an earlier write failed");
 }
 
 static wick_status write_file(void *context, const void *bytes, size_t n, wick_error *error) {
   wick_output *output = context;
   if (fwrite(bytes, 1, n, output->file) == n) return WICK_OK;
-  return io_error(output->partial, error);
+  output->failure = errno;
+  return io_error(output->path, error);
 }
 
 wick_sink wick_output_sink(wick_output *output) {
@@ -95,15 +115,15 @@ wick_sink wick_output_sink(wick_output *output) {
 }
 
 wick_status wick_output_commit(wick_output *output, wick_error *error) {
+  if (output->in_place) return WICK_OK;
   if (!output->is_folder || !output->exists) {
     if (rename(output->partial, output->path) != 0) return io_error(output->path, error);
     return WICK_OK;
   }
   for (int i = 0; i < output->n_names; i++) {
     char from[WICK_PATH_BYTES], to[WICK_PATH_BYTES];
-    if (!wick_path_join(from, output->partial, output->names[i]) ||
-        !wick_path_join(to, output->path, output->names[i]))
-      return wick_fail(error, WICK_ERROR_ARGUMENT, "%s: expected a shorter path", output->path);
+    WICK_TRY(wick_path_join(from, output->partial, output->names[i], error));
+    WICK_TRY(wick_path_join(to, output->path, output->names[i], error));
     if (rename(from, to) != 0) return io_error(to, error);
   }
   if (rmdir(output->partial) != 0) return io_error(output->partial, error);
@@ -113,12 +133,24 @@ wick_status wick_output_commit(wick_output *output, wick_error *error) {
 void wick_output_discard(wick_output *output) {
   if (output->file) fclose(output->file);
   output->file = NULL;
-  char path[WICK_PATH_BYTES];
-  for (int i = 0; i < output->n_names; i++)
-    if (wick_path_join(path, output->partial, output->names[i])) unlink(path);
-  if (output->is_folder) {
-    rmdir(output->partial);
-  } else if (output->partial[0]) {
+  wick_output_remove(output);
+}
+
+void wick_output_remove(const wick_output *output) {
+  if (output->in_place || !output->partial[0]) return;
+  if (!output->is_folder) {
     unlink(output->partial);
+    return;
   }
+  char path[WICK_PATH_BYTES];
+  size_t n = strlen(output->partial);
+  memcpy(path, output->partial, n);
+  path[n] = '/';
+  for (int i = 0; i < output->n_names; i++) {
+    size_t n_name = strlen(output->names[i]);
+    if (n + n_name + 2 > sizeof path) continue;
+    memcpy(path + n + 1, output->names[i], n_name + 1);
+    unlink(path);
+  }
+  rmdir(output->partial);
 }

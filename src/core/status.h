@@ -11,10 +11,14 @@
 #define WICK_PRINTF(at, first)
 #endif
 
-/* Fill *error (may be NULL) from a printf format and return status. Bytes below 0x20 and 0x7f in
- * the result become '?', so that a file's strings cannot break the line. */
+/* Fill *error (may be NULL) from a printf format and return status. The message goes through
+ * wick_clean_line, so that a file's strings cannot break the line. */
 wick_status wick_fail(wick_error *error, wick_status status, const char *format, ...)
     WICK_PRINTF(3, 4);
+
+/* In place: control characters (C0, DEL, C1: they steer terminals) and bytes that are no UTF-8
+ * become '?'. */
+void wick_clean_line(char *text);
 
 #define WICK_TRY(expression)                                                                       \
   do {                                                                                             \
@@ -32,5 +36,8 @@ typedef struct wick_string {
 #define WICK_STRING_ARGS(s) (int)((s).n < 80 ? (s).n : 80), ((s).n ? (s).data : "")
 
 bool wick_string_equal(wick_string a, const char *b);
+
+/* Whether text ends in ending, which may be all of it. */
+bool wick_ends_with(const char *text, const char *ending);
 
 #endif

@@ -27,6 +27,11 @@ wick_utf8_char wick_utf8_decode(const char *data, size_t n);
  */
 size_t wick_utf8_encode(uint32_t code_point, char *out);
 
+/* C0, DEL and C1: what steers a terminal instead of standing on it. */
+static inline bool wick_is_control(uint32_t code_point) {
+  return code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0);
+}
+
 /* True when all n bytes are well-formed. */
 bool wick_utf8_valid(const char *data, size_t n);
 

@@ -240,6 +240,21 @@ static wick_status take_tensor(parser *p, wick_tensor_entry *entry) {
 
 /* ---- the whole header ---- */
 
+/* A count is believed only when the file still has the least bytes that so many take. */
+static wick_status check_count(const parser *p, const char *what, uint64_t n, int most,
+                               int least_bytes) {
+  uint64_t left = p->total_bytes - p->at;
+  if (n > (uint64_t)most)
+    return wick_fail(p->error, WICK_ERROR_FORMAT, "%s: expected at most %d %s, found %llu", p->name,
+                     most, what, (ull)n);
+  if (n > left / (uint64_t)least_bytes)
+    return wick_fail(p->error, WICK_ERROR_FORMAT,
+                     "%s: expected %llu %s of at least %d bytes each, found %llu bytes before the "
+                     "file's end",
+                     p->name, (ull)n, what, least_bytes, (ull)left);
+  return WICK_OK;
+}
+
 static wick_status take_preamble(parser *p, wick_gguf *out, uint64_t *n_tensors,
                                  uint64_t *n_values) {
   const uint8_t *magic;
@@ -258,16 +273,8 @@ static wick_status take_preamble(parser *p, wick_gguf *out, uint64_t *n_tensors,
   out->version = (uint32_t)version;
   WICK_TRY(take_unsigned(p, 8, "number of tensors", n_tensors));
   WICK_TRY(take_unsigned(p, 8, "number of values", n_values));
-  uint64_t left = p->total_bytes - p->at;
-  if (*n_tensors > WICK_MAX_TENSORS || *n_tensors > left / LEAST_TENSOR_BYTES)
-    return wick_fail(p->error, WICK_ERROR_FORMAT,
-                     "%s: expected at most %d tensors that fit %llu bytes, found a count of %llu",
-                     p->name, WICK_MAX_TENSORS, (ull)left, (ull)*n_tensors);
-  if (*n_values > MAX_VALUES || *n_values > left / LEAST_VALUE_BYTES)
-    return wick_fail(p->error, WICK_ERROR_FORMAT,
-                     "%s: expected at most %d values that fit %llu bytes, found a count of %llu",
-                     p->name, MAX_VALUES, (ull)left, (ull)*n_values);
-  return WICK_OK;
+  WICK_TRY(check_count(p, "tensors", *n_tensors, WICK_MAX_TENSORS, LEAST_TENSOR_BYTES));
+  return check_count(p, "values", *n_values, MAX_VALUES, LEAST_VALUE_BYTES);
 }
 
 /* One walk. values and tensors are NULL in the first one, which only checks. */

@@ -33,6 +33,7 @@ struct wick_loader {
 
   cJSON *tokenizer_config;
   wick_buffer tokenizer_json, chat_template;
+  const char *tokenizer_name; /* tokenizer_json's, in the model's arena */
 };
 
 wick_status wick_loader_new(const wick_load_options *options, wick_loader **out,
@@ -94,18 +95,13 @@ static uint64_t received_bytes(const wick_loader *loader) {
   return loader->header_done ? loader->intake.at : loader->gathered.n;
 }
 
-static bool ends_with(const char *name, const char *end) {
-  size_t n = strlen(name), m = strlen(end);
-  return n >= m && strcmp(name + n - m, end) == 0;
-}
-
 static file_kind kind_of(const char *name) {
-  if (ends_with(name, ".gguf")) return FILE_GGUF;
-  if (ends_with(name, ".safetensors")) return FILE_SAFETENSORS;
-  if (ends_with(name, "tokenizer_config.json")) return FILE_TOKENIZER_CONFIG;
-  if (ends_with(name, "tokenizer.json")) return FILE_TOKENIZER;
-  if (ends_with(name, "config.json")) return FILE_CONFIG;
-  if (ends_with(name, "chat_template.jinja")) return FILE_CHAT_TEMPLATE;
+  if (wick_ends_with(name, ".gguf")) return FILE_GGUF;
+  if (wick_ends_with(name, ".safetensors")) return FILE_SAFETENSORS;
+  if (wick_ends_with(name, "tokenizer_config.json")) return FILE_TOKENIZER_CONFIG;
+  if (wick_ends_with(name, "tokenizer.json")) return FILE_TOKENIZER;
+  if (wick_ends_with(name, "config.json")) return FILE_CONFIG;
+  if (wick_ends_with(name, "chat_template.jinja")) return FILE_CHAT_TEMPLATE;
   return FILE_NONE;
 }
 
@@ -162,6 +158,7 @@ static wick_status use_whole_file(wick_loader *loader, wick_error *error) {
   wick_buffer *keep = loader->kind == FILE_TOKENIZER       ? &loader->tokenizer_json
                       : loader->kind == FILE_CHAT_TEMPLATE ? &loader->chat_template
                                                            : NULL;
+  if (loader->kind == FILE_TOKENIZER) loader->tokenizer_name = loader->name;
   if (keep) {
     wick_buffer_free(keep, loader->allocator);
     *keep = *gathered;
@@ -295,7 +292,7 @@ static wick_status make_tokenizer(wick_loader *loader, wick_error *error) {
     return wick_fail(error, WICK_ERROR_ARGUMENT,
                      "%s: expected tokenizer.json beside it, found none", loader->name);
   wick_string chat = {(const char *)loader->chat_template.data, loader->chat_template.n};
-  return wick_tokenizer_from_json("tokenizer.json", (const char *)loader->tokenizer_json.data,
+  return wick_tokenizer_from_json(loader->tokenizer_name, (const char *)loader->tokenizer_json.data,
                                   loader->tokenizer_json.n, loader->tokenizer_config, chat,
                                   loader->allocator, &loader->model->tokenizer, error);
 }
@@ -304,7 +301,8 @@ static void fill_info(wick_model *model, const char *file_name) {
   const wick_config *config = &model->config;
   const wick_tokenizer_info *text = wick_tokenizer_get_info(model->tokenizer);
   wick_model_info *info = &model->info;
-  if (!info->name) info->name = file_name;
+  const char *slash = strrchr(file_name, '/');
+  if (!info->name) info->name = slash ? slash + 1 : file_name;
   info->architecture = config->architecture;
   info->level = model->kernels.level;
   info->chat_format = text->chat_format;

@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -52,6 +53,13 @@ test('wrong usage: one line that says what was expected, status 2', { skip: noCo
   const cases = [
     [['frobnicate'], /expected a command .* found frobnicate/],
     [['help', 'frobnicate'], /expected a command, found frobnicate/],
+    [['help', 'run', 'x'], /help: expected one command, found x too/],
+    [['convert', random, 'x', '--type', 'q9'], /convert: --type: expected f32, .* found q9/],
+    [['convert', random, 'x', '--type', 'q4_0'], /convert: --type: expected f32, f16 or bf16/],
+    [['convert', random, ''], /convert: expected .*, found an empty argument/],
+    [['info', ''], /info: expected .*, found an empty argument/],
+    [['logits', random, '--ids', '1', '--out', ''], /logits: --out: expected a path/],
+    [['ppl', random, '-f', ''], /ppl: -f: expected a path/],
     [['run'], /found 0 arguments/],
     [['run', random], /expected -p TEXT/],
     [['run', random, 'more', '-p', 'x'], /found more too/],
@@ -245,8 +253,9 @@ test('run: seeds, stdin, stop strings, biases, log-probabilities', { skip: noCom
   assert.equal(succeed(forced).stdout, 'xxxxx');
   assert.equal(succeed([...forced, '--stop', 'xxx']).stdout, '');
   assert.equal(succeed([...forced, '--stop', 'xxxxxx']).stdout, 'xxxxx');
-  refuse(1, [...forced, '--stop', ''], /stop\[0\]: expected 1 to 4096 bytes/);
-  refuse(1, [...forced, '--logit-bias', '99999=1'], /logit_bias: expected ids from 0/);
+  refuse(2, [...forced, '--stop', ''], /run: --stop: expected a text, found none/);
+  refuse(1, [...forced, '--stop', 'x'.repeat(5000)], /run: stop\[0\]: expected 1 to 4096 bytes/);
+  refuse(2, [...forced, '--logit-bias', '99999=1'], /run: --logit-bias: .* found 99999/);
 
   const logprobs = succeed([...forced, '--logprobs', '3']);
   assert.equal(logprobs.stdout, 'xxxxx');
@@ -316,7 +325,9 @@ test('a full disk is an error', { skip: noCommand || !existsSync('/dev/full') },
   ]) {
     const result = spawnSync('sh', ['-c', '"$0" "$@" > /dev/full', wick, ...args], { input: 'x' });
     assert.equal(result.status, 1, args.join(' '));
-    assert.match(result.stderr.toString(), /^wick: [^\n]+\n$/);
+    assert.match(result.stderr.toString(), /^wick: [^\n]+ No space left on device\n$/);
   }
-  refuse(1, ['logits', random, '--ids', '1', '--out', '/dev/full'], /\/dev\/full: /);
+  const full = /^wick: \/dev\/full: .*No space left on device/;
+  refuse(1, ['logits', random, '--ids', '1', '--out', '/dev/full'], full);
+  assert.ok(statSync('/dev/full').isCharacterDevice());
 });

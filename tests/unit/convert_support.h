@@ -38,12 +38,12 @@ static inline wick_status load(const char *path, loaded *out, wick_error *error)
   wick_load_options options = {.exact = true};
   *out = (loaded){0};
   wick_status status = wick_loader_new(&options, &loader, error);
-  if (status == WICK_OK && wick_path_ends(path, ".gguf"))
+  if (status == WICK_OK && wick_ends_with(path, ".gguf"))
     status = load_file(loader, out, path, "model.gguf", error);
-  for (int i = 0; status == WICK_OK && !wick_path_ends(path, ".gguf") && i < MAX_FILES; i++) {
+  for (int i = 0; status == WICK_OK && !wick_ends_with(path, ".gguf") && i < MAX_FILES; i++) {
     char file[WICK_PATH_BYTES];
     if (i == 1) continue; /* generation_config.json is for others */
-    wick_path_join(file, path, folder_files[i]);
+    wick_path_join(file, path, folder_files[i], NULL);
     status = load_file(loader, out, file, folder_files[i], error);
   }
   if (status == WICK_OK) status = wick_loader_finish(loader, &out->model, error);
@@ -59,7 +59,7 @@ static inline void unload(loaded *model) {
 static inline void remove_folder(const char *folder) {
   char path[WICK_PATH_BYTES];
   for (int i = 0; i < MAX_FILES; i++) {
-    wick_path_join(path, folder, folder_files[i]);
+    wick_path_join(path, folder, folder_files[i], NULL);
     unlink(path);
   }
   rmdir(folder);

@@ -102,11 +102,11 @@ static void check_logits(tap *t, const char *path, const cJSON *golden, const ch
 static void check_from_gguf(tap *t, const char *source, const char *work, const cJSON *golden) {
   char folder[WICK_PATH_BYTES], back[WICK_PATH_BYTES], name[200];
   wick_error error = {0};
-  wick_path_join(folder, work, "folder");
-  wick_path_join(back, work, "back.gguf");
+  wick_path_join(folder, work, "folder", NULL);
+  wick_path_join(back, work, "back.gguf", NULL);
   wick_convert_options f32 = {.type = "f32"}, keep = {0};
-  wick_status status = wick_convert(source, folder, &f32, &error);
-  if (status == WICK_OK) status = wick_convert(folder, back, &keep, &error);
+  wick_status status = wick_convert(source, folder, &f32, NULL, &error);
+  if (status == WICK_OK) status = wick_convert(folder, back, &keep, NULL, &error);
   snprintf(name, sizeof name, "%s: to a folder and back", golden->child->valuestring);
   CHECK(t, status == WICK_OK, name);
   if (status != WICK_OK) printf("# %s\n", error.message);
@@ -124,11 +124,11 @@ static void check_from_gguf(tap *t, const char *source, const char *work, const 
 static void check_from_folder(tap *t, const char *source, const char *work, const cJSON *golden) {
   char gguf[WICK_PATH_BYTES], back[WICK_PATH_BYTES], name[200];
   wick_error error = {0};
-  wick_path_join(gguf, work, "model.gguf");
-  wick_path_join(back, work, "folder");
+  wick_path_join(gguf, work, "model.gguf", NULL);
+  wick_path_join(back, work, "folder", NULL);
   wick_convert_options keep = {0};
-  wick_status status = wick_convert(source, gguf, &keep, &error);
-  if (status == WICK_OK) status = wick_convert(gguf, back, &keep, &error);
+  wick_status status = wick_convert(source, gguf, &keep, NULL, &error);
+  if (status == WICK_OK) status = wick_convert(gguf, back, &keep, NULL, &error);
   snprintf(name, sizeof name, "%s: to GGUF and back", golden->child->valuestring);
   CHECK(t, status == WICK_OK, name);
   if (status != WICK_OK) printf("# %s\n", error.message);
@@ -152,7 +152,7 @@ static void check_models(tap *t, const char *work) {
     char source[256];
     snprintf(source, sizeof source, "tests/golden/%s",
              cJSON_GetObjectItem(golden, "model")->valuestring);
-    if (wick_path_ends(source, ".gguf"))
+    if (wick_ends_with(source, ".gguf"))
       check_from_gguf(t, source, work, golden);
     else
       check_from_folder(t, source, work, golden);
@@ -173,12 +173,12 @@ static void check_types(tap *t, const char *work) {
                {"q4_0", WICK_DTYPE_Q4_0, WICK_DTYPE_Q8_0},
                {"q4_1", WICK_DTYPE_Q4_1, WICK_DTYPE_Q8_0}};
   char out[WICK_PATH_BYTES];
-  wick_path_join(out, work, "typed.gguf");
+  wick_path_join(out, work, "typed.gguf", NULL);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     wick_convert_options options = {.type = cases[i].type, .force = true};
     wick_error error = {0};
     wick_status status =
-        wick_convert("tests/golden/generality/type_f32.gguf", out, &options, &error);
+        wick_convert("tests/golden/generality/type_f32.gguf", out, &options, NULL, &error);
     test_bytes file = test_read_file(out);
     wick_arena arena;
     wick_gguf gguf = {0};

@@ -44,8 +44,8 @@ static void check_tokenizers(tap *t, const char *work) {
   const cJSON *cases = cJSON_GetObjectItem(json, "cases");
   CHECK(t, cases && cases->child, "the texts are there");
   char folder[WICK_PATH_BYTES], gguf[WICK_PATH_BYTES];
-  wick_path_join(folder, work, "folder");
-  wick_path_join(gguf, work, "model.gguf");
+  wick_path_join(folder, work, "folder", NULL);
+  wick_path_join(gguf, work, "model.gguf", NULL);
   for (size_t i = 0; cases && i < sizeof names / sizeof *names; i++) {
     char source[128], ids[192], name[128];
     wick_convert_options options = {0};
@@ -54,13 +54,13 @@ static void check_tokenizers(tap *t, const char *work) {
     snprintf(ids, sizeof ids, "%s.ids.json", source);
     snprintf(name, sizeof name, "%s: from a folder to GGUF, every text has its ids", names[i]);
     CHECK(t,
-          wick_convert(source, gguf, &options, &error) == WICK_OK &&
+          wick_convert(source, gguf, &options, NULL, &error) == WICK_OK &&
               same_ids(gguf, ids, cases->child),
           name);
     if (error.message[0]) printf("# %s\n", error.message);
     snprintf(name, sizeof name, "%s: from GGUF to a folder, every text has its ids", names[i]);
     CHECK(t,
-          wick_convert(gguf, folder, &options, &error) == WICK_OK &&
+          wick_convert(gguf, folder, &options, NULL, &error) == WICK_OK &&
               same_ids(folder, ids, cases->child),
           name);
     if (error.message[0]) printf("# %s\n", error.message);
