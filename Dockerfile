@@ -1,4 +1,5 @@
 # Builds wick and serves its page: docker build -t wick . && docker run -p 8080:8080 wick
+# It answers under localhost and any address; for a name, add -e HOST_NAMES=wick.example.
 FROM node:22-bookworm AS build
 WORKDIR /wick
 COPY . .

@@ -73,9 +73,9 @@ const types = {
   '.woff2': 'font/woff2',
 };
 
-/** @param {Response} response @param {number} status @param {Record<string, string>} [headers] */
-function answer(response, status, headers = {}) {
-  const text = `${status}\n`;
+/** @param {Response} response @param {number} status @param {Record<string, string>} [headers] @param {string} [why] */
+function answer(response, status, headers = {}, why = '') {
+  const text = `${status}${why && `: ${why}`}\n`;
   response.writeHead(status, {
     ...securityHeaders,
     'Content-Type': 'text/plain; charset=utf-8',
@@ -148,13 +148,15 @@ export function parseRange(header, size) {
   return first >= size ? 'unsatisfiable' : [first, Math.min(last, size - 1)];
 }
 
+const strangerNote = 'expected localhost or a name of this server ($HOST_NAMES adds some)';
+
 /** @typedef {{ mounts: Mount[], answersTo: (name: string) => boolean }} Site */
 
 /** @param {Site} site @param {Request} request @param {Response} response */
 async function handle({ mounts, answersTo }, request, response) {
   const address = addressOf(request.url ?? '', request.headers.host ?? '');
   if (address === null) return answer(response, 400);
-  if (!answersTo(address.name)) return answer(response, 421);
+  if (!answersTo(address.name)) return answer(response, 421, {}, strangerNote);
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return answer(response, 405, { Allow: 'GET, HEAD' });
   }
