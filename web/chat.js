@@ -1,249 +1,343 @@
 /**
- * The chat page: which model talks, the conversation, and what it cost. The engine is behind
- * lib/index.js, what is drawn behind parts/.
+ * The chat page: a conversation with the model that was loaded. What is drawn and kept is behind
+ * parts/, the engine behind lib/index.js.
  *
- * @import { Info } from './lib/messages.js'
+ * @import { Piece } from './lib/messages.js'
  * @import { Model } from './lib/client.js'
- * @import { Choice } from './parts/picker.js'
+ * @import { Action, Item, MessageView } from './parts/message.js'
  */
 
-import { Conversation, load } from './lib/index.js';
-import { showFacts } from './parts/about.js';
+import { fitContext } from './lib/index.js';
 import { startComposer } from './parts/composer.js';
+import { describeContext } from './parts/context.js';
+import { Conversation } from './parts/conversation.js';
+import { element, make, makeButton } from './parts/dom.js';
 import { setHidden } from './parts/focus.js';
 import { count } from './parts/format.js';
-import { Loading } from './parts/loading.js';
-import { Meter } from './parts/meter.js';
-import { Picker } from './parts/picker.js';
+import { Keep } from './parts/keep.js';
+import { Speed } from './parts/meter.js';
+import { errorText, Models, setSummary } from './parts/models.js';
+import { Panel } from './parts/panel.js';
+import { Settings } from './parts/settings.js';
+import { Talks } from './parts/talks.js';
 import { Transcript } from './parts/transcript.js';
 
-const MAX_TOKENS = 1024;
-const TOP_P = 0.9;
-const LOOK_MILLISECONDS = 5000;
-const SMOLLM2 = { name: 'SmolLM2 135M', source: '/models/smollm2-135m.gguf' };
-const TINY = { name: 'wick tiny', source: 'models/tiny.gguf' };
 const IDEAS = ['Why is the sky blue?', 'Tell me a joke.', 'Tell me a story about a fox.'];
-
-/**
- * @template {HTMLElement} T
- * @param {string} id
- * @param {new () => T} type
- * @returns {T}
- */
-function element(id, type) {
-  const found = document.getElementById(id);
-  if (found instanceof type) return found;
-  throw new Error(`expected an element ${id}`);
-}
+const DRAFT_MILLISECONDS = 300;
 
 const field = element('prompt', HTMLTextAreaElement);
 const send = element('send', HTMLButtonElement);
 const stop = element('stop', HTMLButtonElement);
-const fresh = element('new', HTMLButtonElement);
 const welcome = element('welcome', HTMLElement);
-const temperature = element('temperature', HTMLInputElement);
-const picker = new Picker(
-  element('model', HTMLSelectElement),
-  element('file', HTMLInputElement),
-  use,
-);
-const loading = new Loading(
-  element('loading', HTMLElement),
-  element('state', HTMLElement),
-  element('progress', HTMLProgressElement),
-  element('load-action', HTMLButtonElement),
-  field,
+const system = element('system', HTMLTextAreaElement);
+const settingsDialog = element('settings', HTMLDialogElement);
+
+const keep = await Keep.open();
+const settings = new Settings(element('sampling', HTMLFormElement));
+const panel = new Panel(
+  element('panel', HTMLDialogElement),
+  element('panel-toggle', HTMLButtonElement),
 );
 const transcript = new Transcript(
   element('log', HTMLElement),
   element('scroll', HTMLElement),
   element('down', HTMLButtonElement),
   field,
+  (action, view) => act(action, view),
 );
+const talks = new Talks(keep, {
+  open: (id) => open(id),
+  rename,
+  deleted: (id) => {
+    if (id === talk.id) begin();
+  },
+});
+const models = new Models(field, () => {
+  answering?.controller.abort();
+  speed = new Speed();
+  update();
+});
 
-const query = new URLSearchParams(location.search);
-
-/** @type {Model | null} */
-let model = null;
-let modelName = '';
-let conversation = new Conversation();
-/** The answer being written. @type {AbortController | null} */
+let talk = new Conversation();
+let speed = new Speed();
+/** Tokens of the context that the branch in view takes; 0 until they are counted. */
+let used = 0;
+/** The first message that the model reads; -1: it reads all. */
+let firstRead = -1;
+let nForgotten = 0;
+/** The answer being written. @type {{ controller: AbortController, done: Promise<void> } | null} */
 let answering = null;
-/** The load under way. @type {AbortController | null} */
-let loadingModel = null;
-
-/** @param {Choice} choice */
-async function use(choice) {
-  const { source, name } = choice;
-  loadingModel?.abort();
-  const controller = new AbortController();
-  loadingModel = controller;
-  restart();
-  const old = model;
-  model = null;
-  update();
-  const again = () => use(choice);
-  loading.begin(`Loading ${name}`, () => {
-    controller.abort();
-    loading.fail(`${name}: loading was cancelled`, again);
-  });
-  const threads = query.get('threads');
-  try {
-    await old?.free();
-    const loaded = await load(source, {
-      signal: controller.signal,
-      onProgress: (progress) => {
-        if (!controller.signal.aborted) loading.progress(progress, name);
-      },
-      threads: threads ? Number(threads) : undefined,
-      build: /** @type {Info['build']} */ (query.get('build') ?? undefined),
-    });
-    model = loaded;
-    modelName = name;
-    loading.done();
-    showInfo(loaded.info);
-  } catch (error) {
-    if (controller.signal.aborted) return;
-    loading.fail(errorText(error), again);
-  }
-  update();
-}
-
-/** @param {Info} info */
-function showInfo(info) {
-  const threads = count(info.threads, 'thread');
-  const isolated = globalThis.crossOriginIsolated ? '' : ' (why one: see here)';
-  setSummary(`${modelName} · build ${info.build} · ${threads}${isolated}`);
-  showFacts(element('facts', HTMLElement), info);
-}
-
-/** @param {string} text */
-function setSummary(text) {
-  element('summary', HTMLElement).textContent = text;
-}
 
 /** What can be done now. */
 function update() {
+  const { model } = models;
   setHidden(send, answering !== null, field);
   setHidden(stop, answering === null, field);
   send.disabled = !model;
-  fresh.disabled = transcript.empty;
+  element('new', HTMLButtonElement).disabled = talk.empty;
+  setHidden(welcome, !talk.empty, field);
   for (const button of document.querySelectorAll('#ideas button'))
     /** @type {HTMLButtonElement} */ (button).disabled = !model;
   if (!model) setSummary('No model yet');
+  showContext();
 }
 
-function restart() {
-  answering?.abort();
-  conversation = new Conversation();
+/** The branch in view, as the page shows it. @returns {Item[]} */
+function items() {
+  return talk.path().map((index) => {
+    const { role, text, model = '', note, failed } = talk.message(index);
+    const siblings = talk.siblings(index);
+    const versions = siblings.length;
+    const who = role === 'user' ? '' : model || 'Answer';
+    return { index, role, who, text, note, failed, version: siblings.indexOf(index), versions };
+  });
+}
+
+/** Ends the answer that is being written, if any, and waits until it is in its conversation. */
+async function settle() {
+  answering?.controller.abort();
+  await answering?.done;
+}
+
+/** Brings a conversation into view. @param {Conversation} next */
+async function view(next) {
+  await settle();
+  talk = next;
+  used = 0;
+  firstRead = -1;
+  nForgotten = 0;
+  system.value = talk.system;
   transcript.clear();
-  welcome.hidden = false;
+  transcript.show(items());
+  transcript.toBottom();
+  panel.chosen();
   update();
+  await talks.refresh(talk.id);
+}
+
+function begin() {
+  field.focus();
+  const next = new Conversation();
+  next.system = talk.system; // it is what the reader wants of a model, whatever the talk
+  return view(next);
+}
+
+/** @param {string} id */
+async function open(id) {
+  const saved = await keep.get(id);
+  if (saved) await view(new Conversation(saved));
+}
+
+/** @param {string} id @param {string} title */
+async function rename(id, title) {
+  if (id === talk.id) {
+    talk.title = title;
+    return save(talk);
+  }
+  const saved = await keep.get(id);
+  if (!saved) return;
+  const other = new Conversation(saved);
+  other.title = title;
+  await save(other);
+}
+
+/** @param {Conversation} conversation */
+async function save(conversation) {
+  if (conversation.empty) return;
+  try {
+    await keep.put(conversation.toJSON());
+    await talks.refresh(talk.id);
+  } catch (error) {
+    talks.say(`Not kept: ${errorText(error)}`);
+  }
 }
 
 /**
  * @param {string} text
+ * @param {number} parent The message it follows.
  * @returns {boolean} Whether it was taken.
  */
-function ask(text) {
-  if (!model || answering) return false;
-  setHidden(welcome, true, field);
-  transcript.add('user', '', text);
-  transcript.toBottom();
-  answer(model, conversation, text);
+function ask(text, parent = talk.leaf) {
+  if (!models.model || answering) return false;
+  const question = talk.add({ parent, role: 'user', text });
+  answer(models.model, talk, question);
   return true;
 }
 
-/**
- * @param {Model} talking
- * @param {Conversation} among The conversation as it is now; a new chat begins another.
- * @param {string} question
- */
-async function answer(talking, among, question) {
-  const controller = new AbortController();
-  answering = controller;
-  update();
-  const message = transcript.add('assistant', modelName);
-  message.streaming = true;
-  transcript.busy = true;
-  const meter = new Meter();
-  const forgotten = () =>
-    among.nForgotten ? `the oldest ${count(among.nForgotten, 'message')} forgotten` : '';
-  /** @param {string[]} texts */
-  const note = (...texts) => {
-    message.note = [...texts, forgotten()].filter(Boolean).join(' · ');
-  };
-  const options = {
-    maxTokens: MAX_TOKENS,
-    temperature: Number(temperature.value),
-    topP: TOP_P,
-    seed: crypto.getRandomValues(new Uint32Array(1))[0],
-    signal: controller.signal,
-  };
-  // A model without a chat format that is known just goes on from the text.
-  const chats = talking.info.model.chatFormat !== null;
-  const pieces = chats
-    ? among.ask(talking, question, options)
-    : talking.generate(question, { ...options, raw: true });
+/** @param {Action} action @param {MessageView} view */
+async function act(action, view) {
+  const { index } = view;
+  const { text, parent } = talk.message(index);
+  if (action === 'copy') return copy(text);
+  if (action === 'edit')
+    return view.edit(text, async (changed) => {
+      await settle();
+      ask(changed, parent);
+      field.focus();
+    });
+  await settle();
+  if (action === 'retry' && models.model) answer(models.model, talk, parent);
+  if (action !== 'previous' && action !== 'next') return;
+  const siblings = talk.siblings(index);
+  const other = siblings[siblings.indexOf(index) + (action === 'next' ? 1 : -1)];
+  talk.show(other);
+  used = 0;
+  transcript.show(items());
+  transcript.view(other)?.focus(action);
+  showContext();
+  await save(talk);
+}
+
+/** @param {string} text */
+async function copy(text) {
+  const told = element('told', HTMLElement);
   try {
-    for await (const piece of pieces) {
-      if (piece.text) message.append(piece.text);
-      meter.take(piece);
-      note(meter.text());
-    }
-  } catch (error) {
-    if (!controller.signal.aborted) message.fail(errorText(error));
-    else note(meter.text(), 'stopped');
+    await navigator.clipboard.writeText(text);
+    told.textContent = 'Copied.';
+  } catch {
+    told.textContent = 'The browser refused to copy.';
   }
-  message.flush();
-  message.streaming = false;
-  transcript.busy = false;
-  if (answering === controller) answering = null;
+}
+
+/**
+ * Has a question answered and waits for the end of it.
+ * @param {Model} model
+ * @param {Conversation} conversation
+ * @param {number} question
+ */
+function answer(model, conversation, question) {
+  const controller = new AbortController();
+  const done = writeAnswer(model, conversation, question, controller.signal).finally(() => {
+    if (answering?.controller === controller) answering = null;
+    update();
+  });
+  answering = { controller, done };
   update();
 }
 
-/** @param {unknown} error */
-function errorText(error) {
-  return error instanceof Error ? error.message.replace(/^wick: /, '') : String(error);
+/**
+ * @param {Model} model
+ * @param {Conversation} conversation
+ * @param {number} question
+ * @param {AbortSignal} signal
+ */
+async function writeAnswer(model, conversation, question, signal) {
+  const read = conversation.read(question);
+  const parent = question;
+  const index = conversation.add({ parent, role: 'assistant', text: '', model: models.name });
+  const message = conversation.message(index);
+  transcript.show(items());
+  transcript.toBottom();
+  const view = /** @type {MessageView} */ (transcript.view(index));
+  view.streaming = true;
+  transcript.busy = true;
+  save(conversation);
+  const meter = speed.begin();
+  const options = settings.options();
+  try {
+    const prompt = await promptFor(model, conversation, read);
+    const raw = typeof prompt === 'string';
+    for await (const piece of model.generate(prompt, { ...options, raw, signal })) {
+      message.text += piece.text;
+      view.append(piece.text);
+      meter.take(piece);
+      view.note = meter.text();
+    }
+    message.note = [meter.text(), forgotten(), `seed ${options.seed}`].filter(Boolean).join(' · ');
+  } catch (error) {
+    message.note = [meter.text(), 'stopped'].filter(Boolean).join(' · ');
+    if (!signal.aborted) {
+      message.text = errorText(error);
+      message.failed = true;
+      message.note = '';
+      view.fail(message.text);
+    }
+  }
+  view.finish();
+  view.note = message.note;
+  view.streaming = false;
+  transcript.busy = false;
+  used = meter.used;
+  await save(conversation);
 }
 
-/** Whether the server has SmolLM2. */
-async function hasSmolLM2() {
-  const signal = AbortSignal.timeout(LOOK_MILLISECONDS);
-  const response = await fetch(SMOLLM2.source, { method: 'HEAD', signal }).catch(() => null);
-  return Boolean(response?.ok) && !/^text\/html/.test(response?.headers.get('content-type') ?? '');
+/**
+ * What the model reads: as much of the conversation as fits. One whose chat format is not known
+ * just goes on from the text.
+ * @param {Model} model
+ * @param {Conversation} conversation
+ * @param {number[]} read The messages that it would read.
+ */
+async function promptFor(model, conversation, read) {
+  const said = conversation.chat(read);
+  if (model.info.model.chatFormat === null) return said[said.length - 1].content;
+  const before = Math.max(0, read.indexOf(firstRead));
+  const { ids, dropped } = await fitContext(model, conversation.systemMessages, said, before);
+  if (conversation === talk) {
+    firstRead = dropped ? read[dropped] : -1;
+    nForgotten = dropped;
+    transcript.markRead(firstRead);
+  }
+  return ids;
 }
 
-async function start() {
-  const wanted = query.get('model');
-  const found = await hasSmolLM2();
-  element('hint', HTMLElement).hidden = found;
-  const models = found ? [SMOLLM2, TINY] : [TINY];
-  if (wanted && wanted !== 'tiny') models.unshift({ name: wanted, source: wanted });
-  picker.offer(models);
-  picker.pick(wanted === 'tiny' ? models.indexOf(TINY) : 0);
+/** What the small print says of messages that the model no longer reads. */
+const forgotten = () => (nForgotten ? `the oldest ${count(nForgotten, 'message')} forgotten` : '');
+
+let draftTimer = 0;
+
+/** Says how full the context is, with what is being written. */
+function showContext() {
+  clearTimeout(draftTimer);
+  draftTimer = window.setTimeout(async () => {
+    const { model } = models;
+    const text = field.value.trim();
+    const chats = model?.info.model.chatFormat !== null;
+    element('context', HTMLElement).hidden = !model || !chats;
+    if (!model || !chats || answering) return;
+    if (!talk.empty) used ||= await countTokens(model);
+    const draft = text ? (await model.tokenize(text, { special: false })).length : 0;
+    const { context } = model.info;
+    element('context-meter', HTMLMeterElement).value = Math.min(1, (used + draft) / context);
+    element('context-text', HTMLElement).textContent = describeContext(used, draft, context);
+  }, DRAFT_MILLISECONDS);
+}
+
+/** Tokens of the branch in view. @param {Model} model */
+async function countTokens(model) {
+  const messages = [...talk.systemMessages, ...talk.chat(talk.read(talk.leaf))];
+  return (await model.tokenize(messages)).length;
 }
 
 for (const idea of IDEAS) {
-  const item = document.createElement('li');
-  const button = document.createElement('button');
-  button.type = 'button';
+  const button = makeButton(idea);
   button.disabled = true;
-  button.textContent = idea;
-  button.addEventListener('click', () => ask(idea));
-  item.append(button);
-  element('ideas', HTMLElement).append(item);
+  button.addEventListener('click', () => {
+    if (ask(idea)) field.focus();
+  });
+  element('ideas', HTMLElement).append(make('li', '', button));
 }
-startComposer(element('composer', HTMLFormElement), field, ask);
-stop.addEventListener('click', () => answering?.abort());
-fresh.addEventListener('click', () => {
-  field.focus();
-  restart();
+startComposer(element('composer', HTMLFormElement), field, (text) => ask(text));
+field.addEventListener('input', showContext);
+stop.addEventListener('click', () => {
+  answering?.controller.abort();
+  field.focus(); // the button goes
+});
+element('new', HTMLButtonElement).addEventListener('click', begin);
+element('settings-open', HTMLButtonElement).addEventListener('click', () =>
+  settingsDialog.showModal(),
+);
+system.addEventListener('change', () => {
+  talk.system = system.value.trim();
+  save(talk);
 });
 document.addEventListener('keydown', (event) => {
-  if (event.key === 'Escape') answering?.abort();
+  if (event.key === 'Escape' && !event.defaultPrevented) answering?.controller.abort();
 });
-temperature.addEventListener('input', () => {
-  element('temperature-value', HTMLOutputElement).value = temperature.value;
+element('log', HTMLElement).addEventListener('click', ({ target }) => {
+  const button = target instanceof Element ? target.closest('.copy-code') : null;
+  if (button) copy(button.closest('.code')?.querySelector('pre')?.textContent ?? '');
 });
-start();
+update();
+await talks.refresh(talk.id);
+await models.start();

@@ -106,7 +106,7 @@ describe('the page with the tiny model', () => {
     const names = [];
     await page.locator('#prompt').fill('x');
     await page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement).blur());
-    for (let i = 0; i < 10; i++) {
+    for (let i = 0; i < 16; i++) {
       await page.keyboard.press('Tab');
       names.push(
         await page.evaluate(() => document.activeElement?.id || document.activeElement?.tagName),
@@ -176,8 +176,9 @@ test('SmolLM2 answers when the server has it', { skip: !hasSmolLM2 }, async () =
   await page.goto(site.url);
   await page.locator('#state', { hasText: /Loading SmolLM2 135M: \d+ MB of 98 MB/ }).waitFor();
   await ready(page);
-  await page.locator('#about summary').click();
+  await page.locator('#settings-open').click();
   await page.locator('#temperature').fill('0');
+  await page.keyboard.press('Enter');
   await ask(page, 'Why is the sky blue? Answer in one sentence.');
   await page.locator('.message.assistant .text', { hasText: /scatter/i }).waitFor();
   await page.keyboard.press('Escape');

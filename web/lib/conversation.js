@@ -7,8 +7,7 @@
  * @import { ChatMessage, Piece } from './messages.js'
  */
 
-/** Tokens left free for an answer: these, or a quarter of a small context. */
-const RESERVE = 256;
+import { fitContext } from './fit.js';
 
 export class Conversation {
   /** @type {ChatMessage[]} */
@@ -60,28 +59,15 @@ export class Conversation {
   }
 
   /**
-   * The conversation with a question at its end, as ids, with room left for an answer. Drops the
-   * oldest turns where needed, but none in vain.
+   * The conversation with a question at its end, as ids, with room left for an answer.
    * @param {Model} model
    * @param {string} question
-   * @returns {Promise<Int32Array>}
    */
   async #fit(model, question) {
-    const { context } = model.info;
-    const most = context - Math.min(RESERVE, Math.floor(context / 4));
-    for (let dropped = 0; ; dropped += 2) {
-      const turns = this.#turns.slice(dropped);
-      const messages = [...this.#system, ...turns, { role: 'user', content: question }];
-      const ids = await model.tokenize(/** @type {ChatMessage[]} */ (messages));
-      if (ids.length <= most) {
-        this.#turns = turns;
-        this.nForgotten = dropped;
-        return ids;
-      }
-      if (!turns.length)
-        throw new Error(
-          `wick: message: expected at most ${most} tokens with its frame, found ${ids.length}`,
-        );
-    }
+    const said = [...this.#turns, /** @type {const} */ ({ role: 'user', content: question })];
+    const { ids, dropped } = await fitContext(model, this.#system, said);
+    this.#turns = this.#turns.slice(dropped);
+    this.nForgotten = dropped;
+    return ids;
   }
 }

@@ -30,3 +30,4 @@ export async function load(source, options = {}) {
 
 export { Model } from './client.js';
 export { Conversation } from './conversation.js';
+export { fitContext } from './fit.js';

@@ -4,6 +4,15 @@
  */
 
 /**
+ * Whether an Enter belongs to the text. Safari says isComposing false for the Enter that ends a
+ * composition, but keyCode 229.
+ * @param {KeyboardEvent} event
+ */
+export function writesLine(event) {
+  return event.shiftKey || event.isComposing || event.keyCode === 229;
+}
+
+/**
  * @param {HTMLFormElement} form
  * @param {HTMLTextAreaElement} field
  * @param {(text: string) => boolean} onSend Returns whether the text was taken.
@@ -17,13 +26,11 @@ export function startComposer(form, field, onSend) {
     const text = field.value.trim();
     if (!text || !onSend(text)) return;
     field.value = '';
-    fit();
+    field.dispatchEvent(new Event('input'));
   };
   field.addEventListener('input', fit);
   field.addEventListener('keydown', (event) => {
-    // Safari says isComposing false for the Enter that ends a composition, but keyCode 229.
-    if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229)
-      return;
+    if (event.key !== 'Enter' || writesLine(event)) return;
     event.preventDefault();
     send();
   });

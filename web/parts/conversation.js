@@ -2,7 +2,7 @@
  * A conversation as data: messages that form a tree, since an edited or retried message starts a
  * branch beside the old one. No DOM here and no storage.
  *
- * @import { ChatMessage, Piece } from '../lib/messages.js'
+ * @import { ChatMessage } from '../lib/messages.js'
  */
 
 /**
@@ -119,16 +119,31 @@ export class Conversation {
   }
 
   /**
-   * What a model reads: the system prompt and the branch up to a message, failures left out.
+   * What a model reads of the branch up to a message: turns without an answer are left out.
    * @param {number} leaf
-   * @returns {ChatMessage[]}
+   * @returns {number[]} Indices.
    */
-  chat(leaf) {
-    const messages = this.path(leaf).map((index) => this.#saved.messages[index]);
-    const said = messages.filter(({ failed }) => !failed);
-    /** @type {ChatMessage[]} */
-    const chat = said.map(({ role, text }) => ({ role, content: text }));
-    return this.system ? [{ role: 'system', content: this.system }, ...chat] : chat;
+  read(leaf) {
+    const path = this.path(leaf);
+    const unanswered = new Set();
+    for (const index of path) {
+      const { role, text, failed, parent } = this.message(index);
+      if (role === 'assistant' && (failed || !text)) unanswered.add(index).add(parent);
+    }
+    return path.filter((index) => !unanswered.has(index));
+  }
+
+  /** The messages at these indices, as a model takes them. @param {number[]} indices */
+  chat(indices) {
+    return indices.map((index) => {
+      const { role, text } = this.message(index);
+      return /** @type {ChatMessage} */ ({ role, content: text });
+    });
+  }
+
+  /** The system prompt as a model takes it: one message, or none. @returns {ChatMessage[]} */
+  get systemMessages() {
+    return this.system ? [{ role: 'system', content: this.system }] : [];
   }
 
   /** As plain data, to be kept. @returns {Saved} */

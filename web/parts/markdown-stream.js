@@ -1,48 +1,34 @@
 /**
  * Markdown that arrives piece by piece. Only the last block can still change, so only it is built
- * anew, at most once a frame; blocks before it keep their nodes, and with them selections.
+ * anew; blocks before it keep their nodes, and with them selections. Its owner says when to draw.
  */
 
 import { MOST_CHARACTERS, readBlocks, renderBlock } from './markdown.js';
 
 export class MarkdownStream {
   #element;
-  #drawn;
   #text = '';
-  #shown = 0; // characters that a frame has drawn
+  #shown = 0; // characters that have been drawn
   #settled = 0; // characters of blocks that cannot change any more
   /** Raw texts of those blocks. @type {string[]} */
   #raws = [];
   /** @type {Node[]} */
   #last = [];
-  #frame = 0;
 
-  /**
-   * @param {HTMLElement} element What the text is shown in; nothing else may be in it.
-   * @param {() => void} [drawn] Called after each change.
-   */
-  constructor(element, drawn = () => {}) {
+  /** @param {HTMLElement} element What the text is shown in; nothing else may be in it. */
+  constructor(element) {
     this.#element = element;
-    this.#drawn = drawn;
-  }
-
-  get text() {
-    return this.#text;
   }
 
   /** @param {string} text */
   append(text) {
-    if (!text) return;
     this.#text += text;
-    // A hidden page draws no frames; the text then waits for the next one.
-    this.#frame ||= requestAnimationFrame(() => this.#draw());
   }
 
   /** Draws what waits, and has later text change what earlier text turned out to mean. */
   finish() {
-    cancelAnimationFrame(this.#frame);
     this.#text = this.#text.replace(/\r\n?/g, '\n');
-    this.#draw();
+    this.draw();
     const blocks = readBlocks(this.#text);
     // A definition of a link at the end, say, changes the blocks that use it.
     const same =
@@ -50,11 +36,9 @@ export class MarkdownStream {
       this.#raws.every((raw, i) => raw === blocks[i]?.raw);
     if (same) return;
     this.#element.replaceChildren(...blocks.flatMap((block) => renderBlock(block)));
-    this.#drawn();
   }
 
-  #draw() {
-    this.#frame = 0;
+  draw() {
     if (this.#shown === this.#text.length) return;
     this.#shown = this.#text.length;
     const open = this.#text.slice(this.#settled);
@@ -69,6 +53,5 @@ export class MarkdownStream {
     }
     this.#last = blocks.slice(Math.max(0, end)).flatMap((block) => renderBlock(block));
     this.#element.append(...this.#last);
-    this.#drawn();
   }
 }
