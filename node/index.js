@@ -11,10 +11,11 @@
  * @import { Source } from '../web/lib/sources.js'
  */
 
+import { keeper } from '../web/lib/kept.js';
 import { loadParts } from '../web/lib/load.js';
 import { partsOf } from '../web/lib/sources.js';
 import { pathParts } from './paths.js';
-import { platform } from './platform.js';
+import { platform, storage } from './platform.js';
 
 /**
  * Loads a model from a path (a .gguf or .safetensors file or a model folder), a name under
@@ -30,6 +31,9 @@ export async function load(source, options = {}) {
     return loadParts(platform, await pathParts(text), options);
   return loadParts(platform, await partsOf(source, 'file:///'), options);
 }
+
+/** What earlier loads kept here: list() it, free(url) it, ask for room(). */
+export const kept = keeper(storage);
 
 export { Model } from '../web/lib/client.js';
 export { Conversation } from '../web/lib/conversation.js';

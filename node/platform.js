@@ -5,11 +5,23 @@
  */
 
 import { createReadStream } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat, statfs } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { parentPort, Worker } from 'node:worker_threads';
+import { keeper } from '../web/lib/kept.js';
 import { socketLock } from './lock.js';
-import { diskStore } from './store-disk.js';
+import { cacheFolder, diskStore } from './store-disk.js';
+
+/** @type {import('../web/lib/messages.js').Storage} */
+export const storage = {
+  stores: async () => [await diskStore()].filter((store) => store !== null),
+  room: async () => {
+    const { bsize, bavail } = await statfs(cacheFolder()).catch(() => ({ bsize: 0, bavail: 0 }));
+    const kept = await keeper(storage).list();
+    const usage = kept.reduce((sum, { bytes }) => sum + bytes, 0);
+    return { usage, quota: usage + bsize * bavail, persisted: true };
+  },
+};
 
 /** @type {Platform} */
 export const platform = {

@@ -75,3 +75,71 @@ export function keptIn(page) {
     return files;
   });
 }
+
+/**
+ * Begins a load and returns once bytes arrive, or once the load waits for another one.
+ * @param {Page} page
+ * @param {string} url
+ * @param {import('../../web/lib/load.js').LoadOptions} [options]
+ */
+export function beginIn(page, url, options = {}) {
+  return inPage(
+    page,
+    ({ load }, { url, options }) =>
+      new Promise((/** @type {(phase: string) => void} */ resolve, reject) => {
+        const controller = new AbortController();
+        const onProgress = (/** @type {any} */ { phase, loaded }) => {
+          if (loaded > 0 || phase === 'waiting') resolve(phase);
+        };
+        const ended = load(url, { ...options, onProgress, signal: controller.signal });
+        ended.catch(reject);
+        Object.assign(globalThis, { begun: { controller, ended } });
+      }),
+    { url, options },
+  );
+}
+
+/**
+ * Waits for the load that began.
+ * @param {Page} page
+ * @param {boolean} [abort]
+ */
+export function endIn(page, abort = false) {
+  return page.evaluate(async (abort) => {
+    const { controller, ended } = /** @type {any} */ (globalThis).begun;
+    if (abort) controller.abort();
+    try {
+      const model = await ended;
+      const { text } = await model.chat('abc', { raw: true, maxTokens: 8 });
+      await model.free();
+      return { error: null, text, file: model.info.files[0] };
+    } catch (error) {
+      return { error: /** @type {Error} */ (error).name, text: '', file: null };
+    }
+  }, abort);
+}
+
+/**
+ * Writes over a kept file.
+ * @param {Page} page
+ * @param {RegExp} pattern Of its name.
+ * @param {number} at
+ * @param {string} text
+ * @param {number} [size] Cuts it to this afterwards.
+ */
+export function spoil(page, pattern, at, text, size) {
+  return page.evaluate(
+    async ({ source, at, text, size }) => {
+      const root = await navigator.storage.getDirectory();
+      const folder = await root.getDirectoryHandle('wick-models');
+      for await (const handle of /** @type {any} */ (folder).values()) {
+        if (!new RegExp(source).test(handle.name)) continue;
+        const file = await handle.createWritable({ keepExistingData: true });
+        await file.write({ type: 'write', position: at, data: text });
+        if (size !== undefined) await file.truncate(size);
+        await file.close();
+      }
+    },
+    { source: pattern.source, at, text, size },
+  );
+}

@@ -26,15 +26,15 @@ before(async () => {
   [browser, site] = await Promise.all([launch(), serveSite()]);
   server = await new BadServer(site.url).start();
 });
-after(async () => {
-  server?.close();
-  await browser?.close();
-  await site?.close();
-});
+after(() => server?.close());
 beforeEach(async () => {
   opened = await atPage(browser, server.url);
 });
-afterEach(() => opened.close());
+afterEach(async () => {
+  const broken = opened.complaints.filter((text) => text.startsWith('policy:'));
+  await opened.close();
+  assert.deepEqual(broken, []);
+});
 
 /** @param {string} url @param {object} [options] */
 const load = (url, options) => loadIn(opened.page, url, { network: QUICK, ...options });

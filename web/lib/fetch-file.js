@@ -154,11 +154,11 @@ export class RemoteFile {
     const expected = this.part.sha256;
     if (expected && sha256 !== null && sha256 !== expected)
       throw new FetchError('wrong', `expected SHA-256 ${expected}, found ${sha256}`);
-    await this.#closeWriter();
     const { store } = this.#context;
     if (store && !this.#isKept && !this.#note) {
       const version = { ...(this.#download.version ?? UNKNOWN), total: this.size };
       try {
+        await this.#closeWriter();
         await store.commit(this.#key, { ...this.#journal(version), complete: true });
         this.#isKept = true;
       } catch (error) {

@@ -174,6 +174,15 @@
  * @property {(on: boolean) => unknown} [hold] Whether the worker keeps the process alive.
  * @property {() => unknown} terminate
  *
+ * @typedef {object} Storage What keeps models here, as the main thread sees it.
+ * @property {() => Promise<import('./store.js').Store[]>} stores
+ * @property {() => Promise<Room>} room
+ *
+ * @typedef {object} Room
+ * @property {number} usage Bytes that this site (in Node: the folder) uses; 0: unknown.
+ * @property {number} quota Bytes that it may use; 0: unknown.
+ * @property {boolean} persisted The browser will not clear it by itself.
+ *
  * @typedef {object} Platform What differs between browsers and Node.
  * @property {(kind: 'engine' | 'thread') => Port} spawn
  * @property {() => number} cores

@@ -15,6 +15,28 @@ const WASM = {
   'mt-relaxed': () => new URL('../../dist/wasm/wick-mt-relaxed.wasm', import.meta.url),
 };
 
+/** @type {import('./messages.js').Storage} */
+export const storage = {
+  stores: async () => {
+    const stores = await Promise.all([opfsStore(), cacheStore()]);
+    return stores.filter((store) => store !== null);
+  },
+  room: async () => {
+    const { usage = 0, quota = 0 } = (await navigator.storage?.estimate()) ?? {};
+    return { usage, quota, persisted: (await navigator.storage?.persisted?.()) ?? false };
+  },
+};
+
+/**
+ * Asks the browser not to clear what was kept when room runs short; it may say no.
+ * @returns {Promise<boolean>} Whether it will not.
+ */
+export async function persist() {
+  const { storage } = navigator;
+  if (!storage?.persist) return false;
+  return (await storage.persisted()) || storage.persist();
+}
+
 /** @type {Platform} */
 export const platform = {
   page: true,

@@ -12,6 +12,7 @@ import { chunksOf, parseJournal, PLACE, roomOfPage } from './store.js';
  * @typedef {object} SyncHandle
  * @property {(bytes: Uint8Array, options: { at: number }) => number} write
  * @property {(size: number) => void} truncate
+ * @property {() => number} getSize
  * @property {() => void} flush
  * @property {() => void} close
  */
@@ -63,7 +64,7 @@ class OpfsStore {
   async writer(key, journal, from) {
     await this.commit(key, journal);
     const handle = await this.#open(key);
-    let at = from;
+    let end = from;
     try {
       handle.truncate(from);
     } catch (error) {
@@ -72,12 +73,10 @@ class OpfsStore {
     }
     return {
       write: (bytes) => {
-        for (let done = 0; done < bytes.length;) {
-          const n = handle.write(done ? bytes.subarray(done) : bytes, { at });
-          if (n === 0) throw new DOMException('no byte was written', 'QuotaExceededError');
-          done += n;
-          at += n;
-        }
+        handle.write(bytes, { at: end });
+        // Chromium says that it wrote all even where it had room for less.
+        if (handle.getSize() !== (end += bytes.length))
+          throw new DOMException('the storage is full', 'QuotaExceededError');
       },
       close: () => {
         handle.flush();
@@ -125,11 +124,12 @@ class OpfsStore {
     return roomOfPage();
   }
 
+  /** Also of bytes that lost their journal: they take room. */
   async keys() {
-    const keys = [];
+    const keys = new Set();
     for await (const name of this.#folder.keys())
-      if (name.endsWith(SUFFIX)) keys.push(name.slice(0, -SUFFIX.length));
-    return keys;
+      keys.add(name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : name);
+    return [...keys];
   }
 
   /** @param {string} name */
