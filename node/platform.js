@@ -80,6 +80,9 @@ function workerPort(worker) {
     },
     onError: (listener) => {
       worker.removeAllListeners('error').on('error', listener);
+      worker.removeAllListeners('exit').on('exit', (status) => {
+        listener(new Error(`wick: a worker ended by itself, with status ${status}`));
+      });
     },
     hold: (on) => (on ? worker.ref() : worker.unref()),
     terminate: () => worker.terminate(),

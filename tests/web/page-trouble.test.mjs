@@ -148,6 +148,28 @@ describe('with the tiny model', () => {
   });
 });
 
+test('a worker that the browser ends: the page says so, loads again and answers', async () => {
+  await onPage(`${site.url}?model=tiny`, async (page) => {
+    await ready(page);
+    // What the strip says goes by in a moment.
+    await page.evaluate(() => {
+      const state = /** @type {HTMLElement} */ (document.getElementById('state'));
+      const said = /** @type {string[]} */ ([]);
+      Object.assign(globalThis, { said });
+      new MutationObserver(() => said.push(state.innerText)).observe(state, { childList: true });
+    });
+    const worker = page.workers().find((each) => each.url().endsWith('/worker.js'));
+    await worker?.evaluate('close()');
+    await page.waitForFunction(() => /** @type {any} */ (globalThis).said.length);
+    const said = await page.evaluate(() => /** @type {any} */ (globalThis).said);
+    assert.match(said[0], /^a worker was ended by the browser: loading wick tiny again/);
+    await ask(page, 'Why is the sky blue?');
+    await answered(page);
+    assert.match(await lastAnswer(page).innerText(), /blue light/);
+    assert.ok(await page.locator('#loading').isHidden());
+  });
+});
+
 describe('a bad server', () => {
   const bytes = readFileSync(`${root}web/models/tiny.gguf`);
 

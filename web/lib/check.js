@@ -138,6 +138,7 @@ const LOAD = {
   network: patience,
   signal,
   onProgress: callback,
+  onLost: callback,
   wasm: wasmModule,
 };
 

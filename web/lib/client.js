@@ -2,8 +2,9 @@
  * The caller's side: a loaded model as an object. It sends typed messages to the worker that owns
  * the engine and hands out what comes back, the same in browsers and Node.
  *
- * @import { ChatMessage, Evaluation, FromWorker, Info, Piece, Port, Prompt, RequestOptions,
+ * @import { ChatMessage, Evaluation, FromWorker, Piece, Prompt, RequestOptions,
  *   Sampling, Score, ToWorker } from './messages.js'
+ * @import { Loss, Started } from './load.js'
  */
 
 import {
@@ -26,6 +27,7 @@ import {
  * @property {number} nReused Tokens of the prompt that the cache still had.
  */
 
+const FREED = 'the model was freed';
 const FREE_ID = 0;
 /** A worker in the middle of a step answers after it; one that hangs is ended all the same. */
 const FREE_MILLISECONDS = 1000;
@@ -39,29 +41,42 @@ const FREE_MILLISECONDS = 1000;
 
 /** A loaded model. Made by load. */
 export class Model {
-  /** @type {Port | null} */
-  #port;
-  #threads;
-  #stop;
+  /** @type {Started | null} */
+  #engine = null;
+  #start;
+  #onLost;
+  /** Whether it may be started again: not twice in a row without an answer between. */
+  #proven = true;
+  /** The start that follows a loss. @type {Promise<void> | null} */
+  #restarting = null;
+  #freed = new AbortController();
   /** @type {Map<number, Listener>} */
   #listeners = new Map();
   #lastId = 0;
-  #reason = 'the model was freed';
+  #reason = '';
 
   /**
-   * @param {Port} port
-   * @param {Port[]} threads The pool's, for freeing.
-   * @param {Info} info
-   * @param {((request: number) => void) | null} stop
+   * @param {Started} engine
+   * @param {((signal: AbortSignal) => Promise<Started>) | null} start Starts it once more; null
+   *   where its files can't be read again.
+   * @param {((loss: Loss) => void)} [onLost]
    */
-  constructor(port, threads, info, stop) {
-    this.#port = port;
-    this.#threads = threads;
-    this.#stop = stop;
+  constructor(engine, start, onLost) {
+    this.#start = start;
+    this.#onLost = onLost;
     /** What was loaded, how it runs, and why. */
-    this.info = info;
-    port.onMessage((message) => this.#receive(message));
-    port.onError((error) => this.#end(error.message));
+    this.info = engine.info;
+    this.#take(engine);
+  }
+
+  /** @param {Started} engine */
+  #take(engine) {
+    this.#engine = engine;
+    this.info = engine.info;
+    const { port, threads } = engine;
+    port.onMessage((message) => this.#receive(message, engine));
+    for (const each of [port, ...threads])
+      each.onError((error) => this.#lose(engine, error.message));
     port.hold?.(false);
   }
 
@@ -78,6 +93,7 @@ export class Model {
     const { signal, ...request } = options;
     signal?.throwIfAborted();
     const checked = checkPrompt(prompt, this.info.model);
+    if (this.#restarting) await unlessAborted(this.#restarting, signal);
     const pieces = this.#stream(asPrompt(checked, request.raw ?? false), request);
     signal?.addEventListener('abort', pieces.cancel);
     try {
@@ -173,9 +189,12 @@ export class Model {
 
   /** Ends the workers and gives all memory back. Answers under way fail. */
   async free() {
-    const port = this.#port;
-    if (!port) return;
-    this.#fail('the model was freed');
+    this.#freed.abort();
+    await this.#restarting;
+    const engine = this.#engine;
+    if (!engine) return;
+    const { port } = engine;
+    this.#fail(FREED);
     await new Promise((resolve) => {
       const timer = setTimeout(resolve, FREE_MILLISECONDS);
       port.onMessage((message) => {
@@ -186,7 +205,7 @@ export class Model {
       port.hold?.(true);
       port.post({ type: 'free', id: FREE_ID });
     });
-    await this.#terminate(port);
+    await terminate(engine);
   }
 
   async [Symbol.asyncDispose]() {
@@ -202,23 +221,25 @@ export class Model {
    * @param {Listener} listener
    */
   #send(message, listener) {
-    if (!this.#port) throw new Error(`wick: ${this.#reason}`);
-    if (!this.#listeners.size) this.#port.hold?.(true);
+    if (!this.#engine) throw new Error(`wick: ${this.#reason}`);
+    const { port } = this.#engine;
+    if (!this.#listeners.size) port.hold?.(true);
     this.#listeners.set(message.id, listener);
-    this.#port.post(message);
+    port.post(message);
   }
 
   /** @param {number} id */
   #forget(id) {
     this.#listeners.delete(id);
-    if (!this.#listeners.size) this.#port?.hold?.(false);
+    if (!this.#listeners.size) this.#engine?.port.hold?.(false);
   }
 
   /**
    * @param {ToWorker & { id: number }} message
    * @returns {Promise<any>}
    */
-  #call(message) {
+  async #call(message) {
+    if (this.#restarting) await this.#restarting;
     return new Promise((resolve, reject) => {
       const listener = {
         message: (/** @type {FromWorker} */ answer) => {
@@ -264,51 +285,80 @@ export class Model {
       },
       cancel: () => {
         if (!this.#listeners.has(id)) return;
-        if (request) this.#stop?.(request);
-        this.#port?.post({ type: 'cancel', id });
+        if (request) this.#engine?.stop?.(request);
+        this.#engine?.port.post({ type: 'cancel', id });
       },
     };
   }
 
-  /** @param {FromWorker} message */
-  #receive(message) {
+  /** @param {FromWorker} message @param {Started} engine */
+  #receive(message, engine) {
     if (message.type === 'failed' && message.id === null) {
-      this.#end(message.message);
+      this.#lose(engine, message.message);
       return;
     }
     if (!('id' in message) || message.id === null) return;
     const listener = this.#listeners.get(message.id);
     const last = message.type === 'pieces' && message.pieces.some(({ type }) => type === 'done');
+    if (message.type === 'result' || last) this.#proven = true;
     if (message.type === 'result' || message.type === 'failed' || last) this.#forget(message.id);
     if (message.type === 'failed') listener?.error(new Error(message.message));
     else listener?.message(message);
   }
 
   /**
-   * The worker is gone or can't be trusted.
-   * @param {string} reason
+   * A worker is gone or can't be trusted: what is under way fails, and the model is loaded again.
+   * @param {Started} engine
+   * @param {string} message
    */
-  #end(reason) {
-    const port = this.#port;
-    if (!port) return;
-    this.#fail(reason);
-    this.#terminate(port);
+  #lose(engine, message) {
+    if (engine !== this.#engine) return; // ended by this side
+    this.#fail(message.replace(/^wick: /, ''));
+    terminate(engine);
+    const start = this.#proven ? this.#start : null;
+    this.#proven = false;
+    if (start) this.#restarting = this.#restart(start);
+    this.#onLost?.({ reason: this.#reason, restarting: start !== null });
+  }
+
+  /** @param {(signal: AbortSignal) => Promise<Started>} start */
+  async #restart(start) {
+    try {
+      this.#take(await start(this.#freed.signal));
+    } catch (error) {
+      this.#reason = /** @type {Error} */ (error).message.replace(/^wick: /, '');
+      if (this.#freed.signal.aborted) this.#reason = FREED;
+      else this.#onLost?.({ reason: this.#reason, restarting: false });
+    }
+    this.#restarting = null;
   }
 
   /** @param {string} reason */
   #fail(reason) {
-    this.#port = null;
-    this.#stop = null; // it holds the memory
-    this.#reason = reason.replace(/^wick: /, '');
+    this.#engine = null; // and with it all that holds the memory
+    this.#reason = reason;
     for (const listener of this.#listeners.values())
       listener.error(new Error(`wick: ${this.#reason}`));
     this.#listeners.clear();
   }
+}
 
-  /** @param {Port} port */
-  #terminate(port) {
-    return Promise.all([port, ...this.#threads].map((each) => each.terminate()));
-  }
+/** @param {Started} engine */
+function terminate({ port, threads }) {
+  return Promise.all([port, ...threads].map((each) => each.terminate()));
+}
+
+/**
+ * @param {Promise<void>} promise
+ * @param {AbortSignal | undefined} signal
+ */
+async function unlessAborted(promise, signal) {
+  let abort = () => {};
+  const aborted = new Promise((resolve) => (abort = () => resolve(null)));
+  signal?.addEventListener('abort', abort);
+  await Promise.race([promise, aborted]);
+  signal?.removeEventListener('abort', abort);
+  signal?.throwIfAborted();
 }
 
 /**

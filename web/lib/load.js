@@ -14,8 +14,21 @@ import { startThreads, stopperOf } from './threads.js';
  * @typedef {EngineSettings & {
  *   signal?: AbortSignal,
  *   onProgress?: (progress: Progress) => void,
+ *   onLost?: (loss: Loss) => void,
  *   wasm?: WebAssembly.Module,
- * }} LoadOptions wasm: a module of the build that `build` names, where hosts compile none.
+ * }} LoadOptions onLost: told when a worker has died or can't be trusted. wasm: a module of the
+ *   build that `build` names, where hosts compile none.
+ *
+ * @typedef {object} Loss
+ * @property {string} reason
+ * @property {boolean} restarting Whether the model is being loaded again (onProgress tells how far);
+ *   else it is over.
+ *
+ * @typedef {object} Started A loaded engine in its workers.
+ * @property {Port} port
+ * @property {Port[]} threads The pool's, for freeing.
+ * @property {Info} info
+ * @property {((request: number) => void) | null} stop
  */
 
 /**
@@ -26,7 +39,21 @@ import { startThreads, stopperOf } from './threads.js';
  */
 export async function loadParts(platform, parts, options) {
   checkLoadOptions(options);
-  const { signal, onProgress, wasm, ...settings } = options;
+  const { signal, onLost, ...rest } = options;
+  // Bytes that lie in memory only are not held back for a second reading.
+  const lasting = parts.every(({ url, path, blob }) => url || path || blob instanceof File);
+  /** @param {AbortSignal} [signal] */
+  const start = (signal) => startEngine(platform, parts, { ...rest, signal });
+  return new Model(await start(signal), lasting ? start : null, onLost);
+}
+
+/**
+ * @param {Platform} platform
+ * @param {Part[]} parts
+ * @param {Omit<LoadOptions, 'onLost'>} options
+ * @returns {Promise<Started>}
+ */
+async function startEngine(platform, parts, { signal, onProgress, wasm, ...settings }) {
   signal?.throwIfAborted();
   const port = platform.spawn('engine');
   /** @type {Port[]} */
@@ -53,7 +80,7 @@ export async function loadParts(platform, parts, options) {
     });
     const { fileBytes } = info;
     onProgress?.({ phase: 'ready', loaded: fileBytes, total: fileBytes, file: '' });
-    return new Model(port, threads, info, stop);
+    return { port, threads, info, stop };
   } catch (error) {
     for (const each of [port, ...threads]) each.terminate();
     throw error;

@@ -170,7 +170,7 @@
  * @typedef {object} Port One side of a worker, the same in browsers and Node.
  * @property {(message: any, transfer?: Transferable[]) => void} post
  * @property {(listener: (message: any) => void) => void} onMessage
- * @property {(listener: (error: Error) => void) => void} onError
+ * @property {(listener: (error: Error) => void) => void} onError The worker failed, or is gone.
  * @property {(on: boolean) => unknown} [hold] Whether the worker keeps the process alive.
  * @property {() => unknown} terminate
  *

@@ -87,10 +87,15 @@ export const platform = {
  */
 export function ownPort() {
   const scope = /** @type {any} */ (globalThis);
+  let held = Promise.resolve();
   return {
     post: (message, transfer = []) => scope.postMessage(message, transfer),
     onMessage: (listener) => {
-      scope.onmessage = (/** @type {MessageEvent} */ { data }) => listener(data);
+      scope.onmessage = async (/** @type {MessageEvent} */ { data }) => {
+        if (data.type === 'hold') return void (held = hold(data.lock));
+        await held;
+        listener(data);
+      };
     },
     onError: () => {},
     terminate: () => scope.close(),
@@ -98,22 +103,58 @@ export function ownPort() {
 }
 
 /**
+ * Holds a lock for as long as this worker lives.
+ * @param {string} lock
+ * @returns {Promise<void>} Resolved as soon as it is held.
+ */
+function hold(lock) {
+  return new Promise((resolve) => {
+    const forever = () => {
+      resolve();
+      return new Promise(() => {});
+    };
+    navigator.locks.request(lock, forever).catch(() => resolve());
+  });
+}
+
+/**
  * @param {Worker} worker
  * @returns {Port}
  */
 function workerPort(worker) {
+  // No event tells that a browser has ended a worker. But the worker holds a lock while it lives;
+  // where pages have no locks (plain http) its end goes unnoticed.
+  const lock = globalThis.isSecureContext && navigator.locks ? crypto.randomUUID() : null;
+  if (lock) worker.postMessage({ type: 'hold', lock });
+  let watched = false;
+  let ended = false;
+  let fail = (/** @type {Error} */ _error) => {};
+  const watch = () => {
+    watched = true;
+    const gone = () => {
+      if (!ended) fail(new Error('wick: a worker was ended by the browser'));
+    };
+    if (lock) navigator.locks.request(lock, gone).catch(() => {});
+  };
   return {
     post: (message, transfer = []) => worker.postMessage(message, transfer),
     onMessage: (listener) => {
-      worker.onmessage = ({ data }) => listener(data);
+      worker.onmessage = ({ data }) => {
+        if (!watched) watch(); // what speaks holds its lock
+        listener(data);
+      };
     },
     onError: (listener) => {
+      fail = listener;
       worker.onerror = (event) => {
         event.preventDefault();
         listener(new Error(`wick: the worker failed: ${event.message ?? 'it did not start'}`));
       };
     },
-    terminate: () => worker.terminate(),
+    terminate: () => {
+      ended = true;
+      worker.terminate();
+    },
   };
 }
 

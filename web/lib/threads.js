@@ -14,7 +14,7 @@ const START_MILLISECONDS = 5000;
 /**
  * @param {Platform} platform
  * @param {Pool} pool
- * @param {Port[]} ports Out: every worker that was started.
+ * @param {Port[]} ports Out: every worker that was started; at the end those that join.
  * @returns {Promise<number>} How many join.
  */
 export async function startThreads(platform, { module, memory, engine, stacks }, ports) {
@@ -23,7 +23,9 @@ export async function startThreads(platform, { module, memory, engine, stacks },
     ports.push(port);
     return startThread(port, { type: 'start', module, memory, engine, stack });
   });
-  return (await Promise.all(starts)).filter(Boolean).length;
+  const runs = await Promise.all(starts);
+  ports.splice(0, ports.length, ...ports.filter((_, i) => runs[i]));
+  return ports.length;
 }
 
 /**

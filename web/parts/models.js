@@ -68,29 +68,48 @@ export class Models {
     this.model = null;
     this.#onChange();
     const again = () => this.#use(choice);
-    this.#loading.begin(`Loading ${name}`, () => {
+    const cancel = () => {
       controller.abort();
-      this.#loading.fail(`${name}: loading was cancelled`, again);
-    });
+      this.model?.free();
+      this.#end(`${name}: loading was cancelled`, again);
+    };
+    this.#loading.begin(`Loading ${name}`, cancel);
     const threads = this.#query.get('threads');
     try {
       await old?.free();
       const model = await load(source, {
         signal: controller.signal,
         onProgress: (progress) => {
-          if (!controller.signal.aborted) this.#loading.progress(progress, name);
+          if (controller.signal.aborted) return;
+          if (progress.phase === 'ready') this.#loading.done();
+          else this.#loading.progress(progress, name);
+        },
+        onLost: ({ reason, restarting }) => {
+          if (controller.signal.aborted) return;
+          if (restarting) this.#loading.begin(`${reason}: loading ${name} again`, cancel);
+          else this.#end(reason, again);
         },
         threads: threads ? Number(threads) : undefined,
         build: /** @type {Info['build']} */ (this.#query.get('build') ?? undefined),
       });
       this.model = model;
       this.name = name;
-      this.#loading.done();
       this.#showInfo(model.info);
     } catch (error) {
       if (controller.signal.aborted) return;
       this.#loading.fail(errorText(error), again);
     }
+    this.#onChange();
+  }
+
+  /**
+   * There is no model any more.
+   * @param {string} reason
+   * @param {() => void} again
+   */
+  #end(reason, again) {
+    this.model = null;
+    this.#loading.fail(reason, again);
     this.#onChange();
   }
 
