@@ -80,22 +80,22 @@ export function keptIn(page) {
  * Begins a load and returns once bytes arrive, or once the load waits for another one.
  * @param {Page} page
  * @param {string} url
- * @param {import('../../web/lib/load.js').LoadOptions} [options]
+ * @param {number} [beyond] More bytes than these must have arrived.
  */
-export function beginIn(page, url, options = {}) {
+export function beginIn(page, url, beyond = 0) {
   return inPage(
     page,
-    ({ load }, { url, options }) =>
+    ({ load }, { url, beyond }) =>
       new Promise((/** @type {(phase: string) => void} */ resolve, reject) => {
         const controller = new AbortController();
         const onProgress = (/** @type {any} */ { phase, loaded }) => {
-          if (loaded > 0 || phase === 'waiting') resolve(phase);
+          if (loaded > beyond || phase === 'waiting') resolve(phase);
         };
-        const ended = load(url, { ...options, onProgress, signal: controller.signal });
+        const ended = load(url, { onProgress, signal: controller.signal });
         ended.catch(reject);
         Object.assign(globalThis, { begun: { controller, ended } });
       }),
-    { url, options },
+    { url, beyond },
   );
 }
 

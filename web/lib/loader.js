@@ -112,6 +112,8 @@ class Meter {
   #total;
   #loaded = 0;
   #reported = 0;
+  /** @type {Opened | null} */
+  #current = null;
   /** The rate is that of the last seconds: times and counts. @type {[number, number][]} */
   #marks = [];
 
@@ -134,13 +136,15 @@ class Meter {
   /** @param {Opened} file @param {number} n */
   add(file, n) {
     this.#loaded += n;
-    if (performance.now() - this.#reported > PROGRESS_MILLISECONDS) this.report(file);
+    const due = performance.now() - this.#reported > PROGRESS_MILLISECONDS;
+    if (due || file !== this.#current) this.report(file);
   }
 
   /** @param {Opened} file */
   report(file) {
     const now = performance.now();
     this.#reported = now;
+    this.#current = file;
     this.#total = bytesOf(this.#files);
     const loaded = Math.min(this.#loaded, this.#total);
     this.#marks.push([now, loaded]);
