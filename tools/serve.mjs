@@ -1,8 +1,8 @@
 // The development server: static files with the headers that the page needs.
 //
 //   /            web/           the page (index.html), /lib/ the library, /chapters/ ...
-//   /dist/wasm/  dist/wasm/     the four builds; from /lib/x.js they are ../../dist/wasm/
-//   /dist/vendor/ dist/vendor/  the page's library (tools/vendor.mjs)
+//   /dist/        dist/         the four builds, which from /lib/x.js are ../../dist/wasm/, and
+//                               what tools/site.mjs adds
 //   /models/     models/        or $WICK_MODELS
 //
 // Pages are cross-origin isolated (threads need it) and run under the policy that right embedding
@@ -27,8 +27,7 @@ import { isMain, runMain, say, ToolError } from './lib/run.mjs';
 
 /** The longest prefix is asked first. @type {Mount[]} */
 export const siteMounts = [
-  { prefix: '/dist/wasm/', folder: inRoot('dist', 'wasm') },
-  { prefix: '/dist/vendor/', folder: inRoot('dist', 'vendor') },
+  { prefix: '/dist/', folder: inRoot('dist') },
   { prefix: '/models/', folder: modelsFolder },
   { prefix: '/', folder: inRoot('web') },
 ];

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { ensureDependencies } from './dependencies.mjs';
 import { buildNative } from './build-native.mjs';
 import { buildAllWasm } from './build-wasm.mjs';
-import { vendor } from './vendor.mjs';
+import { buildSite } from './site.mjs';
 import { ensureModel } from './model.mjs';
 import { serveSite } from './serve.mjs';
 import { runMain, say, ToolError } from './lib/run.mjs';
@@ -39,7 +39,7 @@ await runMain(async () => {
   await timed('JavaScript dependencies', ensureDependencies, 1);
   await timed('native build', buildNative, 2);
   await timed('WebAssembly build', buildAllWasm, 3);
-  await vendor();
+  await buildSite();
   const model = async () => {
     try {
       await ensureModel('135M');

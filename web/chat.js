@@ -17,6 +17,7 @@ import { count } from './parts/format.js';
 import { Keep } from './parts/keep.js';
 import { Speed } from './parts/meter.js';
 import { errorText, Models, setSummary } from './parts/models.js';
+import { installOffline } from './parts/offline.js';
 import { Panel } from './parts/panel.js';
 import { Settings } from './parts/settings.js';
 import { Talks } from './parts/talks.js';
@@ -340,4 +341,5 @@ element('log', HTMLElement).addEventListener('click', ({ target }) => {
 });
 update();
 await talks.refresh(talk.id);
+await installOffline();
 await models.start();

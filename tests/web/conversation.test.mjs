@@ -41,7 +41,7 @@ test('a model reads the system prompt and one branch, without failures', () => {
   const { talk, second } = branched();
   talk.system = 'Be brief.';
   talk.show(second);
-  const failed = talk.add({ parent: talk.leaf, role: 'assistant', text: 'no room', failed: true });
+  const failed = talk.add({ parent: second, role: 'assistant', text: 'no room', failed: true });
   assert.deepEqual(
     talk.chat(talk.read(failed)).map(({ content }) => content),
     ['one?', 'one'],

@@ -97,12 +97,14 @@ export const launch = () => closedAfterwards(launchBrowser());
  * @param {import('playwright-core').BrowserContextOptions} [options]
  */
 export async function openPage(browser, options = {}) {
-  const context = await browser.newContext(options);
+  // Only what is about the service worker needs one.
+  const context = await browser.newContext({ serviceWorkers: 'block', ...options });
   const page = await context.newPage();
   /** @type {string[]} */
   const complaints = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {
+    if (/blocked by Playwright/.test(message.text())) return;
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
   await page.addInitScript(() => {

@@ -1,7 +1,7 @@
 // What the tests stand on: the packages, the builds and the model.
 import { buildNative } from '../build-native.mjs';
 import { buildAllWasm } from '../build-wasm.mjs';
-import { vendor } from '../vendor.mjs';
+import { buildSite } from '../site.mjs';
 import { ensureModel } from '../model.mjs';
 import { ensureSystemPackages } from '../system-packages.mjs';
 import { ToolError } from '../lib/run.mjs';
@@ -16,7 +16,7 @@ const preparations = [
   { name: 'packages for tests', prepare: () => ensureSystemPackages(['test']), optional: true },
   { name: 'native build', prepare: buildNative },
   { name: 'wasm build', prepare: buildAllWasm },
-  { name: "the page's library", prepare: vendor },
+  { name: 'what pages need', prepare: buildSite },
   { name: 'model', prepare: () => ensureModel('135M'), optional: true },
 ];
 
