@@ -6,31 +6,16 @@
 enum { ALIGNMENT = 32 };
 
 void wick_gguf_builder_init(wick_gguf_builder *builder, const wick_allocator *allocator) {
-  *builder = (wick_gguf_builder){.allocator = allocator ? allocator : wick_allocator_default()};
+  *builder =
+      (wick_gguf_builder){.bytes.allocator = allocator ? allocator : wick_allocator_default()};
 }
 
 void wick_gguf_builder_free(wick_gguf_builder *builder) {
-  wick_release(builder->allocator, builder->data, builder->capacity, 1);
-  *builder = (wick_gguf_builder){.allocator = builder->allocator};
+  wick_buffer_free(&builder->bytes);
 }
 
 static void put_bytes(wick_gguf_builder *b, const void *bytes, size_t n) {
-  if (b->failed || n == 0) return;
-  if (n > b->capacity - b->n_bytes) {
-    size_t capacity = b->capacity ? b->capacity : 4096;
-    while (capacity - b->n_bytes < n && capacity <= SIZE_MAX / 2) capacity *= 2;
-    uint8_t *grown = capacity - b->n_bytes < n ? NULL : wick_allocate(b->allocator, capacity, 1);
-    if (!grown) {
-      b->failed = true;
-      return;
-    }
-    if (b->n_bytes) memcpy(grown, b->data, b->n_bytes);
-    wick_release(b->allocator, b->data, b->capacity, 1);
-    b->data = grown;
-    b->capacity = capacity;
-  }
-  memcpy(b->data + b->n_bytes, bytes, n);
-  b->n_bytes += n;
+  b->failed = b->failed || !wick_buffer_append(&b->bytes, bytes, n);
 }
 
 static void put_unsigned(wick_gguf_builder *b, uint64_t value, int n_bytes) {
@@ -129,19 +114,19 @@ static wick_status write_parts(const wick_sink *sink, const wick_gguf_builder *v
   }
   if (preamble->failed || infos->failed || values->failed)
     return wick_fail(error, WICK_ERROR_MEMORY, "out of memory");
-  uint64_t header = (uint64_t)preamble->n_bytes + values->n_bytes + infos->n_bytes;
+  uint64_t header = (uint64_t)preamble->bytes.n + values->bytes.n + infos->bytes.n;
   for (size_t i = 0; i < table->n; i++) table->entries[i].offset += aligned(header);
-  WICK_TRY(wick_sink_write(sink, preamble->data, preamble->n_bytes, error));
-  WICK_TRY(wick_sink_write(sink, values->data, values->n_bytes, error));
-  WICK_TRY(wick_sink_write(sink, infos->data, infos->n_bytes, error));
+  WICK_TRY(wick_sink_write(sink, preamble->bytes.data, preamble->bytes.n, error));
+  WICK_TRY(wick_sink_write(sink, values->bytes.data, values->bytes.n, error));
+  WICK_TRY(wick_sink_write(sink, infos->bytes.data, infos->bytes.n, error));
   return wick_gguf_write_padding(sink, header, error);
 }
 
 wick_status wick_gguf_write_header(const wick_sink *sink, const wick_gguf_builder *builder,
                                    wick_tensor_table *table, wick_error *error) {
   wick_gguf_builder preamble, infos;
-  wick_gguf_builder_init(&preamble, builder->allocator);
-  wick_gguf_builder_init(&infos, builder->allocator);
+  wick_gguf_builder_init(&preamble, builder->bytes.allocator);
+  wick_gguf_builder_init(&infos, builder->bytes.allocator);
   wick_status status = write_parts(sink, builder, &preamble, &infos, table, error);
   wick_gguf_builder_free(&preamble);
   wick_gguf_builder_free(&infos);

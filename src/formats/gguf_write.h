@@ -3,15 +3,14 @@
 #ifndef WICK_FORMATS_GGUF_WRITE_H
 #define WICK_FORMATS_GGUF_WRITE_H
 
+#include "core/buffer.h"
 #include "formats/gguf.h"
 #include "formats/sink.h"
 
 /* Metadata values in their written form. Growing may fail: later calls then do nothing and
  * wick_gguf_write_header says so, so that a row of puts needs no checks. */
 typedef struct wick_gguf_builder {
-  const wick_allocator *allocator; /* borrowed */
-  uint8_t *data;                   /* owned, freed by wick_gguf_builder_free */
-  size_t n_bytes, capacity;
+  wick_buffer bytes; /* freed by wick_gguf_builder_free */
   uint64_t n_values;
   bool failed;
 } wick_gguf_builder;

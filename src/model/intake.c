@@ -171,10 +171,10 @@ static wick_status take_tensor_bytes(wick_intake *intake, const uint8_t *bytes, 
     size_t missing = bound->unit_bytes - staged->n;
     if (missing > left) missing = (size_t)left;
     size_t part = n < missing ? (size_t)n : missing;
-    if (!wick_buffer_append(staged, intake->allocator, bytes, part))
-      return no_memory(intake, error);
+    if (!wick_buffer_append(staged, bytes, part)) return no_memory(intake, error);
     if (part < missing) return WICK_OK;
-    WICK_TRY(put_units(intake, bound, at + part - staged->n, staged->data, staged->n, error));
+    WICK_TRY(put_units(intake, bound, at + part - staged->n, (const uint8_t *)staged->data,
+                       staged->n, error));
     staged->n = 0;
     bytes += part;
     at += part;
@@ -183,7 +183,7 @@ static wick_status take_tensor_bytes(wick_intake *intake, const uint8_t *bytes, 
   bool last = intake->tensor_at == bound->entry->n_bytes;
   size_t whole = last ? (size_t)n : (size_t)(n - n % bound->unit_bytes);
   if (whole) WICK_TRY(put_units(intake, bound, at, bytes, whole, error));
-  if (!wick_buffer_append(staged, intake->allocator, bytes + whole, (size_t)n - whole))
+  if (!wick_buffer_append(staged, bytes + whole, (size_t)n - whole))
     return no_memory(intake, error);
   return WICK_OK;
 }
@@ -213,7 +213,7 @@ wick_status wick_intake_take(wick_intake *intake, const uint8_t *bytes, uint64_t
 }
 
 void wick_intake_reset(wick_intake *intake) {
-  wick_buffer_free(&intake->staged, intake->allocator);
+  wick_buffer_free(&intake->staged);
   wick_arena_free(&intake->arena);
   intake->tensors = NULL;
   intake->n_tensors = intake->current = 0;

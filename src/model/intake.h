@@ -4,8 +4,8 @@
 #ifndef WICK_MODEL_INTAKE_H
 #define WICK_MODEL_INTAKE_H
 
+#include "core/buffer.h"
 #include "core/pool.h"
-#include "model/buffer.h"
 #include "model/model.h"
 
 typedef struct wick_bound_tensor wick_bound_tensor;

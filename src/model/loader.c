@@ -52,10 +52,15 @@ wick_status wick_loader_new(const wick_load_options *options, wick_loader **out,
     wick_release(allocator, model, sizeof *model, WICK_ALIGNMENT);
     return wick_fail(error, WICK_ERROR_MEMORY, "loader: no memory");
   }
-  *loader = (wick_loader){.allocator = allocator, .model = model};
+  const wick_buffer empty = {.allocator = allocator};
+  *loader = (wick_loader){.allocator = allocator,
+                          .model = model,
+                          .gathered = empty,
+                          .tokenizer_json = empty,
+                          .chat_template = empty};
   *model = (wick_model){.allocator = allocator, .exact = options->exact};
   wick_arena_init(&model->arena, allocator);
-  loader->intake = (wick_intake){.allocator = allocator, .model = model};
+  loader->intake = (wick_intake){.allocator = allocator, .model = model, .staged = empty};
   wick_arena_init(&loader->intake.arena, allocator);
   wick_kernels_select(&model->kernels, options->levels);
   wick_status status = wick_pool_new(allocator, options->n_threads, &loader->pool, error);
@@ -69,7 +74,7 @@ wick_status wick_loader_new(const wick_load_options *options, wick_loader **out,
 }
 
 static void end_file(wick_loader *loader) {
-  wick_buffer_free(&loader->gathered, loader->allocator);
+  wick_buffer_free(&loader->gathered);
   wick_intake_reset(&loader->intake);
   loader->kind = FILE_NONE;
 }
@@ -77,8 +82,8 @@ static void end_file(wick_loader *loader) {
 void wick_loader_free(wick_loader *loader) {
   if (!loader) return;
   end_file(loader);
-  wick_buffer_free(&loader->tokenizer_json, loader->allocator);
-  wick_buffer_free(&loader->chat_template, loader->allocator);
+  wick_buffer_free(&loader->tokenizer_json);
+  wick_buffer_free(&loader->chat_template);
   cJSON_Delete(loader->tokenizer_config);
   wick_pool_free(loader->pool);
   wick_model_free(loader->model);
@@ -125,6 +130,11 @@ static wick_status begin(wick_loader *loader, const char *name, uint64_t total_b
   if (kind == FILE_SAFETENSORS && !loader->has_config)
     return wick_fail(error, WICK_ERROR_ARGUMENT, "%s: expected config.json before it, found none",
                      name);
+  bool folder = loader->has_config || loader->tokenizer_json.n || loader->tokenizer_config ||
+                loader->chat_template.n;
+  if (kind == FILE_GGUF && folder)
+    return wick_fail(error, WICK_ERROR_ARGUMENT,
+                     "%s: expected a .gguf file alone, found files of a folder before it", name);
   if (loader->has_weights && (kind != FILE_SAFETENSORS || !loader->has_config))
     return wick_fail(error, WICK_ERROR_ARGUMENT, "%s: expected no more files, found one", name);
   bool whole = kind != FILE_GGUF && kind != FILE_SAFETENSORS;
@@ -160,13 +170,13 @@ static wick_status use_whole_file(wick_loader *loader, wick_error *error) {
                                                            : NULL;
   if (loader->kind == FILE_TOKENIZER) loader->tokenizer_name = loader->name;
   if (keep) {
-    wick_buffer_free(keep, loader->allocator);
+    wick_buffer_free(keep);
     *keep = *gathered;
-    *gathered = (wick_buffer){0};
+    *gathered = (wick_buffer){.allocator = loader->allocator};
     return WICK_OK;
   }
   cJSON *json;
-  WICK_TRY(wick_json_parse(loader->name, (const char *)gathered->data, gathered->n, &json, error));
+  WICK_TRY(wick_json_parse(loader->name, gathered->data, gathered->n, &json, error));
   if (loader->kind == FILE_CONFIG) {
     wick_status status = use_config(loader, json, error);
     cJSON_Delete(json);
@@ -234,12 +244,12 @@ static wick_status take(wick_loader *loader, const uint8_t *bytes, uint64_t n, w
   bool weights = loader->kind == FILE_GGUF || loader->kind == FILE_SAFETENSORS;
   if (loader->header_done) {
     WICK_TRY(wick_intake_take(&loader->intake, bytes, n, error));
-  } else if (!wick_buffer_append(gathered, loader->allocator, bytes, (size_t)n)) {
+  } else if (!wick_buffer_append(gathered, bytes, (size_t)n)) {
     return no_memory(loader, error);
   } else if (weights && (gathered->n >= loader->need || gathered->n == loader->total_bytes)) {
-    wick_status status = take_header(loader, gathered->data, gathered->n, error);
+    wick_status status = take_header(loader, (const uint8_t *)gathered->data, gathered->n, error);
     if (status != WICK_OK) return status == WICK_NEED_MORE ? WICK_OK : status;
-    wick_buffer_free(gathered, loader->allocator);
+    wick_buffer_free(gathered);
   }
   if (received_bytes(loader) < loader->total_bytes) return WICK_OK;
   if (!weights) WICK_TRY(use_whole_file(loader, error));
@@ -291,8 +301,8 @@ static wick_status make_tokenizer(wick_loader *loader, wick_error *error) {
   if (!loader->tokenizer_json.n)
     return wick_fail(error, WICK_ERROR_ARGUMENT,
                      "%s: expected tokenizer.json beside it, found none", loader->name);
-  wick_string chat = {(const char *)loader->chat_template.data, loader->chat_template.n};
-  return wick_tokenizer_from_json(loader->tokenizer_name, (const char *)loader->tokenizer_json.data,
+  wick_string chat = {loader->chat_template.data, loader->chat_template.n};
+  return wick_tokenizer_from_json(loader->tokenizer_name, loader->tokenizer_json.data,
                                   loader->tokenizer_json.n, loader->tokenizer_config, chat,
                                   loader->allocator, &loader->model->tokenizer, error);
 }

@@ -115,7 +115,7 @@ static uint32_t *sort_marks(normalizer *state, size_t n) {
     return marks;
   }
   state->sorted.n = 0;
-  if (!wick_buffer_reserve(&state->sorted, n * sizeof(uint32_t))) return NULL;
+  if (!wick_buffer_reserve(&state->sorted, state->marks.n)) return NULL;
   uint32_t *sorted = (uint32_t *)(void *)state->sorted.data;
   size_t start[N_CLASSES + 1] = {0};
   for (size_t i = 0; i < n; i++) start[(marks[i] >> 24) + 1]++;

@@ -3,7 +3,7 @@
 #ifndef WICK_TOKENIZER_UNICODE_H
 #define WICK_TOKENIZER_UNICODE_H
 
-#include "tokenizer/buffer.h"
+#include "core/buffer.h"
 
 /* Bits of a code point's class. */
 enum {

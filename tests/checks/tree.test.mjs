@@ -220,3 +220,23 @@ test('no file names a package registry or a path of one machine', () => {
   }
   assert.deepEqual(wrong, []);
 });
+
+// On wasm32 size_t has 32 bits: a product in an argument wraps before any check can see it. What
+// takes memory takes its factors apart; a small constant times a count of 64 bits is fine.
+test('no memory is taken for an unchecked product', () => {
+  const takers =
+    /\b(?:take\((?!wick_arena)(?=&?[\w>-]*arena)|(?:WICK_ARENA_ARRAY|wick_(?:arena_)?allocate|wick_buffer_reserve)\()([^;{]*);/g;
+  const wrong = [];
+  for (const name of files(/^src\/.*\.c$/)) {
+    const code = read(name).replace(/\/\*[^]*?\*\//g, '');
+    for (const [call, args] of code.matchAll(takers)) {
+      const plain = args
+        .replace(/\(\w+ ?\**\)/g, '') // casts
+        .replace(/sizeof \*\w+/g, '') // sizes of what is pointed to
+        .replace(/\w+ \*,/g, ''); // types
+      if (/[a-z_)\]]\w* ?\* ?[\w(]/i.test(plain) && !/\b\d+ \* (\w+|sizeof)/.test(plain))
+        wrong.push(`${name}: ${call}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});

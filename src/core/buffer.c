@@ -1,5 +1,5 @@
 /* See buffer.h. */
-#include "tokenizer/buffer.h"
+#include "core/buffer.h"
 
 #include <string.h>
 

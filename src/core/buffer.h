@@ -1,6 +1,7 @@
-/* Bytes that grow by doubling. */
-#ifndef WICK_TOKENIZER_BUFFER_H
-#define WICK_TOKENIZER_BUFFER_H
+/* Bytes that grow by doubling, so that nothing is allocated for bytes that a file only claims to
+ * have. */
+#ifndef WICK_CORE_BUFFER_H
+#define WICK_CORE_BUFFER_H
 
 #include "core/memory.h"
 
@@ -12,7 +13,9 @@ typedef struct wick_buffer {
 
 /* Room for n_more bytes behind data[n]; false when it cannot be had. */
 bool wick_buffer_reserve(wick_buffer *buffer, size_t n_more);
+/* n bytes of data behind data[n]; false, and nothing appended, when there is no memory. */
 bool wick_buffer_append(wick_buffer *buffer, const void *data, size_t n);
+/* Empty again, as it started. */
 void wick_buffer_free(wick_buffer *buffer);
 
 #endif
