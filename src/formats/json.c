@@ -1,6 +1,7 @@
 /* See json.h. Before cJSON sees anything, one linear scan without recursion bounds what it will do:
  * nesting (cJSON recurses), the number of values (it allocates for each) and \u0000 (it ends
- * strings there). Source: RFC 8259. */
+ * strings there). When cJSON gives nothing back, a second reading without memory of its own says
+ * whether the text or the memory was to blame. Source: RFC 8259. */
 #include "formats/json.h"
 
 #include <string.h>
@@ -40,6 +41,119 @@ static wick_status scan(const char *name, const char *data, size_t n_bytes, wick
   return WICK_OK;
 }
 
+static size_t skip_space(const char *data, size_t n, size_t at) {
+  while (at < n && (data[at] == ' ' || data[at] == '\t' || data[at] == '\r' || data[at] == '\n'))
+    at++;
+  return at;
+}
+
+static bool is_digit(const char *data, size_t n, size_t at) {
+  return at < n && data[at] >= '0' && data[at] <= '9';
+}
+
+/* The four hexadecimal digits at data[at], or -1. */
+static int hex4(const char *data, size_t n, size_t at) {
+  int value = 0;
+  for (int i = 0; i < 4; i++, at++) {
+    char c = at < n ? data[at] : '\0';
+    int digit = c >= '0' && c <= '9'   ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : -1;
+    if (digit < 0) return -1;
+    value = 16 * value + digit;
+  }
+  return value;
+}
+
+/* Each of the following ends behind what it names at data[at], or gives 0 where there is none. */
+static size_t end_of_string(const char *data, size_t n, size_t at) {
+  if (at >= n || data[at] != '"') return 0;
+  for (at++; at < n && data[at] != '"'; at++) {
+    if (data[at] != '\\') continue;
+    at++;
+    if (at >= n || !data[at] || !strchr("\"\\/bfnrtu", data[at])) return 0;
+    if (data[at] != 'u') continue;
+    int unit = hex4(data, n, at + 1);
+    at += 4;
+    if (unit < 0 || (unit >= 0xdc00 && unit < 0xe000)) return 0;
+    if (unit < 0xd800 || unit >= 0xe000) continue;
+    if (n - at < 3 || data[at + 1] != '\\' || data[at + 2] != 'u') return 0;
+    unit = hex4(data, n, at + 3);
+    at += 6;
+    if (unit < 0xdc00 || unit >= 0xe000) return 0;
+  }
+  return at < n ? at + 1 : 0;
+}
+
+static size_t end_of_number(const char *data, size_t n, size_t at) {
+  enum { MAX_DIGITS = 63 }; /* cJSON's, in older versions */
+  size_t start = at;
+  if (at < n && data[at] == '-') at++;
+  if (!is_digit(data, n, at)) return 0;
+  while (is_digit(data, n, at)) at++;
+  if (at < n && data[at] == '.') {
+    if (!is_digit(data, n, ++at)) return 0;
+    while (is_digit(data, n, at)) at++;
+  }
+  if (at < n && (data[at] == 'e' || data[at] == 'E')) {
+    at++;
+    if (at < n && (data[at] == '+' || data[at] == '-')) at++;
+    if (!is_digit(data, n, at)) return 0;
+    while (is_digit(data, n, at)) at++;
+  }
+  return at - start <= MAX_DIGITS ? at : 0;
+}
+
+static size_t end_of_scalar(const char *data, size_t n, size_t at) {
+  static const char *const words[] = {"true", "false", "null"};
+  for (size_t i = 0; i < 3; i++) {
+    size_t length = strlen(words[i]);
+    if (n - at >= length && memcmp(data + at, words[i], length) == 0) return at + length;
+  }
+  return at < n && data[at] == '"' ? end_of_string(data, n, at) : end_of_number(data, n, at);
+}
+
+/* Behind a key and its colon, up to the value. */
+static size_t end_of_key(const char *data, size_t n, size_t at) {
+  at = end_of_string(data, n, at);
+  at = at ? skip_space(data, n, at) : n;
+  return at < n && data[at] == ':' ? skip_space(data, n, at + 1) : 0;
+}
+
+/* True when one value stands at the beginning: what cJSON parses if it has the memory. The nesting
+ * was bounded by scan; objects has a bit for each level, set in an object. */
+static bool is_value(const char *data, size_t n) {
+  uint64_t objects = 0;
+  size_t depth = 0, at = skip_space(data, n, 0);
+  for (;;) {
+    bool opens = at < n && (data[at] == '[' || data[at] == '{');
+    if (opens) {
+      objects = objects << 1 | (data[at] == '{');
+      depth++;
+      at = skip_space(data, n, at + 1);
+      bool empty = at < n && data[at] == (objects & 1 ? '}' : ']');
+      if (!empty) {
+        if (objects & 1 && !(at = end_of_key(data, n, at))) return false;
+        continue;
+      }
+    } else if (!(at = end_of_scalar(data, n, at))) {
+      return false;
+    }
+    for (;;) { /* behind a value, or before the end of an empty list */
+      if (depth == 0) return true;
+      at = skip_space(data, n, at);
+      if (at >= n || data[at] != (objects & 1 ? '}' : ']')) break;
+      at++;
+      objects >>= 1;
+      depth--;
+    }
+    if (at >= n || data[at] != ',') return false;
+    at = skip_space(data, n, at + 1);
+    if (objects & 1 && !(at = end_of_key(data, n, at))) return false;
+  }
+}
+
 wick_status wick_json_parse(const char *name, const char *data, size_t n_bytes, cJSON **out,
                             wick_error *error) {
   *out = NULL;
@@ -49,17 +163,21 @@ wick_status wick_json_parse(const char *name, const char *data, size_t n_bytes, 
   WICK_TRY(scan(name, data, n_bytes, error));
   const char *end = data;
   cJSON *json = n_bytes ? cJSON_ParseWithLengthOpts(data, n_bytes, &end, 0) : NULL;
-  size_t at = json ? (size_t)(end - data) : 0;
-  while (json && at < n_bytes && strchr(" \t\r\n", data[at]) && data[at]) at++;
+  size_t at = end >= data && end <= data + n_bytes ? (size_t)(end - data) : 0;
+  if (json) at = skip_space(data, n_bytes, at);
   if (json && at == n_bytes) {
     *out = json;
     return WICK_OK;
   }
-  if (!json && end >= data && end <= data + n_bytes) at = (size_t)(end - data);
+  const char *expected = json ? "the end of the JSON" : "JSON";
+  bool nothing = !json;
   cJSON_Delete(json);
+  if (nothing && is_value(data, n_bytes))
+    return wick_fail(error, WICK_ERROR_MEMORY, "%s: no memory for %zu bytes of JSON", name,
+                     n_bytes);
   wick_string found = {data + at, n_bytes - at < 12 ? n_bytes - at : 12};
   return wick_fail(error, WICK_ERROR_FORMAT, "%s: expected %s at byte %zu, found \"%.*s\"", name,
-                   json ? "the end of the JSON" : "JSON", at, WICK_STRING_ARGS(found));
+                   expected, at, WICK_STRING_ARGS(found));
 }
 
 static const cJSON *member(const cJSON *object, const char *key) {

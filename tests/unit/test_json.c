@@ -56,6 +56,49 @@ static void check_members(tap *t) {
   cJSON_Delete(json);
 }
 
+static void *no_memory(size_t bytes) {
+  (void)bytes;
+  return NULL;
+}
+
+/* With no memory at all, well-formed text is told from bad text: RFC 8259's grammar, and escapes
+ * that are characters. */
+static void check_memory(tap *t) {
+  static const char *const good[] = {"{}",
+                                     " [ ] ",
+                                     "0",
+                                     "-0",
+                                     "-1.5e+30",
+                                     "1E2",
+                                     "\"\"",
+                                     "true",
+                                     "null",
+                                     "[[],{},[[1]],\"]\"]",
+                                     "{\"a\":{\"b\":[1,{\"c\":false}]},\"d\":\"\\\\\\\"\"}",
+                                     "\"\\ud83d\\ude00 \\u00e9\\/\"",
+                                     "{ \"a\" : 1 , \"b\" : [ 2 , 3 ] }"};
+  static const char *const bad[] = {"[",           "]",           "{",
+                                    "}",           "[1,]",        "[,1]",
+                                    "[1 2]",       "{\"a\"}",     "{\"a\":}",
+                                    "{\"a\":1,}",  "{1:2}",       "{\"a\" 1}",
+                                    "[1}",         "{\"a\":1]",   "[[1]",
+                                    "\"abc",       "\"\\x\"",     "\"\\u12\"",
+                                    "\"\\ud800\"", "\"\\udc00\"", "\"\\ud800\\u0041\"",
+                                    "-",           "1e",          ".5",
+                                    "+1",          "tru",         "nul",
+                                    "'a'",         "<p>"};
+  cJSON_Hooks none = {no_memory, free};
+  cJSON_InitHooks(&none);
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+    expect_text(t, good[i], WICK_ERROR_MEMORY, "f.json: no memory");
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    expect_text(t, bad[i], WICK_ERROR_FORMAT, "expected JSON at byte");
+  cJSON_InitHooks(NULL);
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) expect_text(t, good[i], WICK_OK, NULL);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    expect_text(t, bad[i], WICK_ERROR_FORMAT, "expected ");
+}
+
 int main(void) {
   tap t = {0};
   expect_text(&t, "{\"a\": [1, 2.5e3, true, null, \"x\"]}\n", WICK_OK, NULL);
@@ -74,5 +117,6 @@ int main(void) {
   check_nesting(&t, 65, WICK_ERROR_UNSUPPORTED, "65 are too many");
   check_nesting(&t, 1000000, WICK_ERROR_UNSUPPORTED, "a million too, without recursion");
   check_members(&t);
+  check_memory(&t);
   return tap_done(&t);
 }
