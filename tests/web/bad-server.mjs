@@ -39,15 +39,17 @@ export class BadServer {
   /** @type {Map<string, File>} */
   #files = new Map();
   #site;
+  #policy;
   #server = createServer((request, response) => this.#handle(request, response));
   url = '';
-  /** File bodies that are being sent now, and the most there were. */
-  open = 0;
-  mostOpen = 0;
 
-  /** @param {string} site */
-  constructor(site) {
+  /**
+   * @param {string} site
+   * @param {boolean} [policy] False: the site's pages may connect anywhere.
+   */
+  constructor(site, policy = true) {
     this.#site = site;
+    this.#policy = policy;
   }
 
   async start() {
@@ -90,7 +92,9 @@ export class BadServer {
     response.setHeader('Cross-Origin-Resource-Policy', 'same-origin');
     if (file) return this.#answer(file, request, response);
     const answer = await fetch(new URL(request.url ?? '/', this.#site), { method: request.method });
-    response.writeHead(answer.status, Object.fromEntries(answer.headers));
+    const headers = Object.fromEntries(answer.headers);
+    if (!this.#policy) delete headers['content-security-policy'];
+    response.writeHead(answer.status, headers);
     response.end(Buffer.from(await answer.arrayBuffer()));
   }
 
@@ -116,6 +120,12 @@ export class BadServer {
     const { bytes } = file;
     if (!step.noValidator) response.setHeader('ETag', etagOf(bytes));
     const from = rangeStart(step, range, ifRange, bytes);
+    if (from !== null && from >= bytes.length) {
+      response
+        .writeHead(416, { 'Content-Range': `bytes */${bytes.length}`, ...step.headers })
+        .end();
+      return;
+    }
     if (step.gzip) {
       const zipped = gzipSync(bytes);
       response.writeHead(200, { 'Content-Encoding': 'gzip', 'Content-Length': zipped.length });
@@ -139,8 +149,6 @@ export class BadServer {
    */
   #send(response, method, bytes, from, { cutAt, stallAt, until }, entry) {
     if (method === 'HEAD') return response.end();
-    this.mostOpen = Math.max(this.mostOpen, ++this.open);
-    response.on('close', () => this.open--);
     const end = Math.min(bytes.length, cutAt ?? stallAt ?? bytes.length);
     const part = bytes.subarray(from, end);
     entry.sent += part.length;

@@ -191,11 +191,20 @@ test('where there is no OPFS the Cache API keeps it, and goes on too', async () 
   assert.deepEqual([again.info?.files[0].storeBytes, again.text], [N, text]);
 });
 
-test('nothing is kept where that is not wanted', async () => {
+test('nothing is kept where that is not wanted; what is kept is to stay', async () => {
+  await page.evaluate(() => {
+    const asked = { times: 0 };
+    Object.assign(globalThis, { asked });
+    navigator.storage.persist = async () => ++asked.times > 0;
+  });
+  const asked = () => page.evaluate(() => /** @type {any} */ (globalThis).asked.times);
   server.file('/m/none.gguf', TINY);
   const { error, info, kept } = await load('/m/none.gguf', { keep: false });
   assert.deepEqual([error, info?.files[0].kept, info?.files[0].note], [null, null, '']);
   assert.deepEqual(kept, []);
+  assert.equal(await asked(), 0);
+  assert.equal((await load('/m/none.gguf')).info?.files[0].kept, 'opfs');
+  assert.equal(await asked(), 1);
 });
 
 test('what is kept is listed and freed', async () => {

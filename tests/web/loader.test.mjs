@@ -9,6 +9,9 @@ import { launch, serveSite } from './support.mjs';
 
 const TINY = readFileSync('web/models/tiny.gguf');
 const OTHER = readFileSync('tests/golden/generality/type_q4_1.gguf');
+/** As long as the other, and another: only its tag tells. */
+const EDITED = Buffer.from(TINY);
+EDITED[TINY.length >> 2] ^= 255;
 const QUICK = { backOffMilliseconds: 20 };
 const N = TINY.length;
 /** @param {Buffer} bytes */
@@ -84,21 +87,19 @@ for (const [how, step] of Object.entries({
   'the server answers with a part': { noIfRange: true },
 })) {
   test(`a file that changed between parts is read from its start: ${how}`, async () => {
-    server.file('/m/changed.gguf', TINY, { cutAt: N / 2 }, { bytes: OTHER, ...step });
+    server.file('/m/changed.gguf', TINY, { cutAt: N / 2 }, { bytes: EDITED, ...step });
     const result = await load('/m/changed.gguf');
-    assertWhole(result, OTHER);
+    assertWhole(result, EDITED);
     assert.equal(result.info?.files[0].restarts, 1);
   });
 }
 
 test('a file that changed without a word is told by its hash', async () => {
-  const old = Buffer.from(TINY);
-  old[N / 4] ^= 255;
   const steps = [
     { cutAt: N / 2, noValidator: true },
     { bytes: TINY, noValidator: true },
   ];
-  server.file('/m/silent.gguf', old, ...steps);
+  server.file('/m/silent.gguf', EDITED, ...steps);
   server.file('/m/silent.json', manifest('silent.gguf', TINY));
   const result = await load('/m/silent.json');
   assert.equal(result.error, null);
@@ -214,4 +215,37 @@ test('a connection that stalls is replaced', async () => {
   const result = await load('/m/stall.gguf', { network: { ...QUICK, stallMilliseconds: 500 } });
   assertWhole(result, TINY);
   assert.equal(start(requests[1]), stallAt);
+});
+
+test('from another origin: no preflight, and what can be seen tells a changed file', async () => {
+  const headers = { 'Access-Control-Allow-Origin': '*' };
+  const [here, there] = await Promise.all([
+    new BadServer(site.url, false).start(),
+    new BadServer('').start(),
+  ]);
+  const { page, close } = await atPage(browser, here.url);
+  const cut = { cutAt: N / 2, headers };
+  const same = there.file('/same.gguf', TINY, cut, { headers });
+  const changed = there.file('/changed.gguf', TINY, cut, { bytes: OTHER, headers });
+  const options = { network: QUICK };
+  const whole = await loadIn(page, `${there.url}/same.gguf`, options);
+  assertWhole(whole, TINY);
+  assert.deepEqual(
+    same.map(({ method, ifRange }) => [method, ifRange]),
+    [
+      ['GET', undefined],
+      ['GET', undefined],
+    ],
+  );
+  assert.ok(start(same[1]) > 0);
+  const other = await loadIn(page, `${there.url}/changed.gguf`, options);
+  assert.equal(other.error, null);
+  assert.deepEqual(
+    other.kept.map(({ sha256 }) => sha256).sort(),
+    [sha256(TINY), sha256(OTHER)].sort(),
+  );
+  assert.equal(other.info?.files[0].restarts, 1);
+  assert.ok(changed.every(({ method }) => method === 'GET'));
+  await close();
+  for (const server of [here, there]) server.close();
 });
