@@ -29,7 +29,7 @@ export default [
     languageOptions: { globals: { ...globals.node } },
   },
   {
-    files: ['web/**', 'tests/web/**', 'tests/peers/page/**'],
+    files: ['web/**', 'tests/web/**', 'tests/peers/page/**', 'tools/shots.mjs'],
     languageOptions: { globals: { ...globals.browser, ...globals.worker } },
   },
 ];

@@ -21,6 +21,8 @@ import { installOffline } from './parts/offline.js';
 import { Panel } from './parts/panel.js';
 import { Settings } from './parts/settings.js';
 import { Talks } from './parts/talks.js';
+import { makeTokenView } from './parts/tokens.js';
+import { N_ALTERNATIVES, scoreMessage } from './parts/token-scores.js';
 import { Transcript } from './parts/transcript.js';
 
 const IDEAS = ['Why is the sky blue?', 'Tell me a joke.', 'Tell me a story about a fox.'];
@@ -66,6 +68,11 @@ let used = 0;
 /** The first message that the model reads; -1: it reads all. */
 let firstRead = -1;
 let nForgotten = 0;
+/**
+ * The tokens of this page's answers, as they were drawn.
+ * @type {WeakMap<import('./parts/conversation.js').Message, import('./parts/token-scores.js').TokenScore[]>}
+ */
+const drawn = new WeakMap();
 /** The answer being written. @type {{ controller: AbortController, done: Promise<void> } | null} */
 let answering = null;
 
@@ -178,6 +185,7 @@ async function act(action, view) {
     });
   await settle();
   if (action === 'retry' && models.model) answer(models.model, talk, parent);
+  if (action === 'tokens' && models.model) return showTokens(models.model, view);
   if (action !== 'previous' && action !== 'next') return;
   const siblings = talk.siblings(index);
   const other = siblings[siblings.indexOf(index) + (action === 'next' ? 1 : -1)];
@@ -187,6 +195,21 @@ async function act(action, view) {
   transcript.view(other)?.focus(action);
   showContext();
   await save(talk);
+}
+
+/** @param {Model} model @param {MessageView} view */
+function showTokens(model, view) {
+  return view.toggleTokens(async () => {
+    const message = talk.message(view.index);
+    const before = [...talk.systemMessages, ...talk.chat(talk.read(message.parent))];
+    const [said] = talk.chat([view.index]);
+    try {
+      const scores = drawn.get(message) ?? (await scoreMessage(model, before, said));
+      return await makeTokenView(model, scores);
+    } catch (error) {
+      return make('p', 'token-view alarm', errorText(error));
+    }
+  });
 }
 
 /** @param {string} text */
@@ -234,7 +257,8 @@ async function writeAnswer(model, conversation, question, signal) {
   transcript.busy = true;
   save(conversation);
   const meter = speed.begin();
-  const options = settings.options();
+  const options = { ...settings.options(), logprobs: N_ALTERNATIVES };
+  const tokens = [];
   try {
     const prompt = await promptFor(model, conversation, read);
     const raw = typeof prompt === 'string';
@@ -242,6 +266,8 @@ async function writeAnswer(model, conversation, question, signal) {
       message.text += piece.text;
       view.append(piece.text);
       meter.take(piece);
+      const { token: id, logprob, alternatives } = piece;
+      if (logprob !== undefined && alternatives) tokens.push({ id, logprob, alternatives });
       view.note = meter.text();
     }
     message.note = [meter.text(), forgotten(), `seed ${options.seed}`].filter(Boolean).join(' · ');
@@ -259,6 +285,7 @@ async function writeAnswer(model, conversation, question, signal) {
   view.streaming = false;
   transcript.busy = false;
   used = meter.used;
+  if (tokens.length) drawn.set(message, tokens);
   await save(conversation);
 }
 

@@ -159,6 +159,19 @@ export class MessageView {
   }
 
   /**
+   * Shows or hides the tokens under the text.
+   * @param {() => Promise<HTMLElement>} build
+   */
+  async toggleTokens(build) {
+    const button = this.#actions.querySelector('[data-action="tokens"]');
+    const there = this.element.querySelector(':scope > .token-view');
+    there?.remove();
+    if (!there) this.element.append(await build());
+    button?.setAttribute('aria-expanded', String(!there));
+    this.#drawn();
+  }
+
+  /**
    * Lets the reader change the text.
    * @param {string} text
    * @param {(text: string) => void} onSend
