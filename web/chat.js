@@ -12,6 +12,7 @@ import { startComposer } from './parts/composer.js';
 import { describeContext } from './parts/context.js';
 import { Conversation } from './parts/conversation.js';
 import { element, make, makeButton } from './parts/dom.js';
+import { acceptFiles } from './parts/drop.js';
 import { setHidden } from './parts/focus.js';
 import { count } from './parts/format.js';
 import { Keep } from './parts/keep.js';
@@ -27,6 +28,7 @@ import { Transcript } from './parts/transcript.js';
 
 const IDEAS = ['Why is the sky blue?', 'Tell me a joke.', 'Tell me a story about a fox.'];
 const DRAFT_MILLISECONDS = 300;
+const TOLD_MILLISECONDS = 6000;
 
 const field = element('prompt', HTMLTextAreaElement);
 const send = element('send', HTMLButtonElement);
@@ -184,7 +186,10 @@ async function act(action, view) {
       field.focus();
     });
   await settle();
-  if (action === 'retry' && models.model) answer(models.model, talk, parent);
+  if (action === 'retry' && models.model) {
+    answer(models.model, talk, parent);
+    stop.focus(); // what was pressed has gone
+  }
   if (action === 'tokens' && models.model) return showTokens(models.model, view);
   if (action !== 'previous' && action !== 'next') return;
   const siblings = talk.siblings(index);
@@ -214,13 +219,22 @@ function showTokens(model, view) {
 
 /** @param {string} text */
 async function copy(text) {
-  const told = element('told', HTMLElement);
   try {
     await navigator.clipboard.writeText(text);
-    told.textContent = 'Copied.';
+    tell('Copied.');
   } catch {
-    told.textContent = 'The browser refused to copy.';
+    tell('The browser refused to copy.');
   }
+}
+
+let toldTimer = 0;
+
+/** A line that goes again after a while. @param {string} text */
+function tell(text) {
+  const told = element('told', HTMLElement);
+  told.textContent = text;
+  clearTimeout(toldTimer);
+  toldTimer = window.setTimeout(() => told.replaceChildren(), TOLD_MILLISECONDS);
 }
 
 /**
@@ -345,6 +359,11 @@ for (const idea of IDEAS) {
   });
   element('ideas', HTMLElement).append(make('li', '', button));
 }
+acceptFiles(document.body, {
+  model: (file) => models.open(file),
+  conversations: (file) => talks.import(file, file.name),
+  refuse: tell,
+});
 startComposer(element('composer', HTMLFormElement), field, (text) => ask(text));
 field.addEventListener('input', showContext);
 stop.addEventListener('click', () => {

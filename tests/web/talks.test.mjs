@@ -224,6 +224,44 @@ test('a full context is told before, and then goes on without the oldest message
   assert.ok(Number(reused) > Number(length) / 2, `${reused} of ${length}`);
 });
 
+/** Drops files on the page. @param {{ name: string, text: string }[]} files */
+const drop = (files) =>
+  page.evaluate((files) => {
+    const dataTransfer = new DataTransfer();
+    for (const { name, text } of files) dataTransfer.items.add(new File([text], name));
+    const options = { dataTransfer, bubbles: true, cancelable: true };
+    for (const type of ['dragover', 'drop'])
+      document.body.dispatchEvent(new DragEvent(type, options));
+  }, files);
+
+test('dropped files: conversations, no model in one line, several in one line; chat goes on', async () => {
+  const saved = exportConversations([{ ...long(2, (i) => `Message ${i}`), id: 'y' }]);
+  await drop([{ name: 'talk.JSON', text: saved }]);
+  await page.locator('#talks-note', { hasText: 'Imported 1 conversation.' }).waitFor();
+  await drop([
+    { name: 'a.gguf', text: '' },
+    { name: 'b.gguf', text: '' },
+  ]);
+  await page.locator('#told', { hasText: 'dropped files: expected one, found 2' }).waitFor();
+  await ask('Hello!');
+  await drop([{ name: 'bad.gguf', text: '<!doctype html>'.repeat(100) }]);
+  await page.locator('#loading.failed').waitFor();
+  assert.match(await page.locator('#state').innerText(), /^bad\.gguf: expected [^\n]+$/);
+  await page.locator('#model').selectOption('wick tiny');
+  await ready(page);
+  await ask('Why is the sky blue?');
+  assert.match((await texts()).at(-1) ?? '', /blue light/);
+});
+
+test('after a retry the focus is on what stops it, then on the message', async () => {
+  await ask('Hello!');
+  await page.getByRole('button', { name: 'Retry' }).focus();
+  await page.keyboard.press('Enter');
+  await page.locator('.versions', { hasText: '2/2' }).waitFor();
+  await answered(page);
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'prompt');
+});
+
 test('a thousand messages: all there, in order, the newest in view', async () => {
   await openImported(long(1000, (i) => `**Message** ${i}\n\n- one\n- two`));
   await page.locator('.message').nth(999).waitFor({ state: 'attached' });

@@ -58,6 +58,11 @@ export class Models {
     this.#picker.pick(wanted === 'tiny' ? models.indexOf(TINY) : 0);
   }
 
+  /** Loads a file of the reader. @param {File} file */
+  open(file) {
+    this.#picker.add(file);
+  }
+
   /** Loads another model in place of the one that talks. @param {Choice} choice */
   async #use(choice) {
     const { source, name } = choice;

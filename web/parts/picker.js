@@ -27,11 +27,15 @@ export class Picker {
     });
     file.addEventListener('change', () => {
       const [source] = file.files ?? [];
-      if (!source) return;
-      this.offer([...this.#choices, { name: source.name, source }]);
+      if (source) this.add(source);
       file.value = ''; // so that the same file can be picked again
-      this.pick(this.#choices.length - 1);
     });
+  }
+
+  /** Offers a file of the reader and picks it. @param {File} source */
+  add(source) {
+    this.offer([...this.#choices, { name: source.name, source }]);
+    this.pick(this.#choices.length - 1);
   }
 
   /** @param {Choice[]} choices */
