@@ -94,12 +94,9 @@ function update() {
 
 /** The branch in view, as the page shows it. @returns {Item[]} */
 function items() {
-  return talk.path().map((index) => {
-    const { role, text, model = '', note, failed } = talk.message(index);
-    const siblings = talk.siblings(index);
-    const versions = siblings.length;
-    const who = role === 'user' ? '' : model || 'Answer';
-    return { index, role, who, text, note, failed, version: siblings.indexOf(index), versions };
+  return talk.branch().map((place) => {
+    const { role, text, model = '', note, failed } = talk.message(place.index);
+    return { ...place, role, who: role === 'user' ? '' : model || 'Answer', text, note, failed };
   });
 }
 

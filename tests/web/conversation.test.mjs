@@ -34,6 +34,12 @@ test('every branch can be reached, and opens where it was last written', () => {
   assert.deepEqual(talk.siblings(edited), [second, edited]);
   talk.show(second);
   assert.deepEqual(texts(talk), ['one?', 'one', 'two?', 'two']);
+  assert.deepEqual(talk.branch(), [
+    { index: question, version: 0, versions: 1 },
+    { index: first, version: 0, versions: 2 },
+    { index: second, version: 0, versions: 2 },
+    { index: second + 1, version: 0, versions: 1 },
+  ]);
   assert.equal(talk.title, 'one?');
 });
 

@@ -262,6 +262,35 @@ test('after a retry the focus is on what stops it, then on the message', async (
   assert.equal(await page.evaluate(() => document.activeElement?.id), 'prompt');
 });
 
+test('the reading position stays while text streams', async () => {
+  await openImported(long(40, (i) => `Message ${i}: ${'the fox and the moon '.repeat(9)}`));
+  const scroll = page.locator('#scroll');
+  await page.locator('#prompt').fill('Tell me a story about a fox.');
+  const found = await page.evaluate(async () => {
+    const place = /** @type {HTMLElement} */ (document.getElementById('scroll'));
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    document.getElementById('send')?.click();
+    await frame();
+    // The reader goes back to what stands at the top of the view then.
+    place.scrollTop -= 600;
+    await frame();
+    await frame();
+    const top = place.scrollTop;
+    const read = document.elementFromPoint(place.getBoundingClientRect().left + 300, 200);
+    const before = read?.getBoundingClientRect().top;
+    while (document.querySelector('.streaming')) await frame();
+    await frame();
+    const after = read?.getBoundingClientRect().top;
+    return { top, end: place.scrollTop, before, after };
+  });
+  assert.equal(found.end, found.top);
+  assert.equal(found.after, found.before);
+  await page.locator('#down').click();
+  await page.locator('#down').waitFor({ state: 'hidden' });
+  const distance = await scroll.evaluate((e) => e.scrollHeight - e.scrollTop - e.clientHeight);
+  assert.ok(distance < 48);
+});
+
 test('a thousand messages: all there, in order, the newest in view', async () => {
   await openImported(long(1000, (i) => `**Message** ${i}\n\n- one\n- two`));
   await page.locator('.message').nth(999).waitFor({ state: 'attached' });

@@ -105,6 +105,25 @@ export class Conversation {
   }
 
   /**
+   * The branch in view, each message with its place among its versions: in one pass, since a
+   * conversation may have thousands.
+   * @returns {{ index: number, version: number, versions: number }[]}
+   */
+  branch() {
+    /** @type {Map<number, number[]>} */
+    const children = new Map();
+    this.#saved.messages.forEach(({ parent }, i) => {
+      const siblings = children.get(parent);
+      if (siblings) siblings.push(i);
+      else children.set(parent, [i]);
+    });
+    return this.path().map((index) => {
+      const siblings = children.get(this.message(index).parent) ?? [];
+      return { index, version: siblings.indexOf(index), versions: siblings.length };
+    });
+  }
+
+  /**
    * Brings the newest branch that goes through a message into view.
    * @param {number} index
    */
