@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { sameVersion } from '../../web/lib/fetch-stream.js';
+import { checkStart } from '../../web/lib/magic.js';
 import { partsOfManifest } from '../../web/lib/manifest.js';
 import { partsOf } from '../../web/lib/sources.js';
 import { parseJournal } from '../../web/lib/store.js';
@@ -99,4 +100,22 @@ test('a journal that is torn or from elsewhere counts for nothing', () => {
   const journal = parseJournal(JSON.stringify({ url: 'u', name: 'n', version, complete: 'yes' }));
   assert.deepEqual(journal?.version, { etag: null, modified: 'm', total: null, encoded: false });
   assert.equal(journal?.complete, false);
+});
+
+test('a file whose first bytes are those of something else is refused, however few there are', () => {
+  const html = '<!doctype html>';
+  for (const [name, good] of [
+    ['a.gguf', 'GGUF\x03\0\0\0\0'],
+    ['B.GGUF', 'GGUF\x03'],
+    ['a.safetensors', '\x10\0\0\0\0\0\0\0{"a":'],
+    ['config.json', ' \n {"a":1}'],
+    ['list.json', '[1]'],
+    ['marked.json', '\xef\xbb\xbf{}'],
+  ]) {
+    for (let n = 1; n <= good.length; n++)
+      checkStart(name, Buffer.from(good.slice(0, n), 'latin1'));
+    const line = /^Error: expected a \w+ file, found "<!doctype" \.\.\.$/;
+    assert.throws(() => checkStart(name, Buffer.from(html)), line);
+  }
+  checkStart('chat_template.jinja', Buffer.from(html));
 });

@@ -9,6 +9,7 @@
  */
 
 import { Download, FetchError, sameVersion } from './fetch-stream.js';
+import { checkStart } from './magic.js';
 import { chunksOf, hex, keyOf } from './store.js';
 
 /** A server that does not say soon whether its file changed is not waited for. */
@@ -393,23 +394,6 @@ export class RemoteFile {
     this.#local = null;
     this.#unlock();
   }
-}
-
-/**
- * Before anything is kept: what a file of this name begins with.
- * @param {string} name
- * @param {Uint8Array} bytes The file's first, any number.
- */
-function checkStart(name, bytes) {
-  const text = String.fromCharCode(...bytes.subarray(0, 9));
-  const right = /\.gguf$/i.test(name)
-    ? 'GGUF'.startsWith(text.slice(0, 4))
-    : /\.safetensors$/i.test(name)
-      ? bytes.length < 9 || text[8] === '{'
-      : !/\.json$/i.test(name) || /^\s*[[{]|^\s*$/.test(text);
-  if (right) return;
-  const found = JSON.stringify(text.replace(/[^ -~]/g, '?'));
-  throw new FetchError('wrong', `expected a ${name.split('.').pop()} file, found ${found} ...`);
 }
 
 /** @param {AsyncIterable<Uint8Array>} chunks */
