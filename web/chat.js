@@ -22,6 +22,7 @@ import { installOffline } from './parts/offline.js';
 import { Panel } from './parts/panel.js';
 import { Settings } from './parts/settings.js';
 import { Talks } from './parts/talks.js';
+import { StorageList } from './parts/storage.js';
 import { makeTokenView } from './parts/tokens.js';
 import { N_ALTERNATIVES, scoreMessage } from './parts/token-scores.js';
 import { Transcript } from './parts/transcript.js';
@@ -39,6 +40,7 @@ const settingsDialog = element('settings', HTMLDialogElement);
 
 const keep = await Keep.open();
 const settings = new Settings(element('sampling', HTMLFormElement));
+const storage = new StorageList();
 const panel = new Panel(
   element('panel', HTMLDialogElement),
   element('panel-toggle', HTMLButtonElement),
@@ -368,9 +370,10 @@ stop.addEventListener('click', () => {
   field.focus(); // the button goes
 });
 element('new', HTMLButtonElement).addEventListener('click', begin);
-element('settings-open', HTMLButtonElement).addEventListener('click', () =>
-  settingsDialog.showModal(),
-);
+element('settings-open', HTMLButtonElement).addEventListener('click', () => {
+  settingsDialog.showModal();
+  storage.refresh();
+});
 system.addEventListener('change', () => {
   talk.system = system.value.trim();
   save(talk);

@@ -1,7 +1,7 @@
 /** The service worker: the site without a network, isolation without headers, clean updates. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -81,6 +81,37 @@ test('after one visit the page answers without a server; models are kept by the 
   assert.match(await lastAnswer(page).innerText(), /blue light/);
   await page.goto(`${site.url}style/`);
   assert.match(await page.locator('h2').innerText(), /visual language/, 'the whole site');
+  await close();
+  rmSync(folder, { recursive: true });
+});
+
+test('a kept model is offered without a server, listed with its size, and freed', async () => {
+  const folder = copySite();
+  mkdirSync(path.join(folder, 'web/models'), { recursive: true });
+  // The name that the page asks for; any model will do.
+  cpSync(
+    path.join(folder, 'web/models/tiny.gguf'),
+    path.join(folder, 'web/models/smollm2-135m.gguf'),
+  );
+  const site = await serve(folder);
+  const { page, close } = await openPage(browser, allowed);
+  await page.goto(site.url);
+  await ready(page);
+  await hasVersion(page, listOf(folder).version);
+  await site.close();
+  await page.reload();
+  await ready(page);
+  assert.match(await page.locator('#summary').innerText(), /^SmolLM2 135M/);
+  await page.locator('#settings-open').click();
+  await page.locator('#kept', { hasText: /smollm2-135m\.gguf, [\d.]+ MB/ }).waitFor();
+  await page.getByRole('button', { name: 'Free smollm2-135m.gguf' }).click();
+  await page.locator('#kept-note', { hasText: /Freed [\d.]+ MB/ }).waitFor();
+  assert.equal(await page.locator('#kept li').count(), 0);
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'settings');
+  await page.keyboard.press('Escape');
+  await page.reload();
+  await page.locator('#loading.failed').waitFor();
+  assert.match(await page.locator('#model').innerText(), /^wick tiny/);
   await close();
   rmSync(folder, { recursive: true });
 });

@@ -6,7 +6,7 @@
  * @import { Choice } from './picker.js'
  */
 
-import { load } from '../lib/index.js';
+import { kept, load } from '../lib/index.js';
 import { showFacts } from './about.js';
 import { element } from './dom.js';
 import { count } from './format.js';
@@ -137,8 +137,11 @@ export function errorText(error) {
   return error instanceof Error ? error.message.replace(/^wick: /, '') : String(error);
 }
 
-/** Whether the server has SmolLM2. */
+/** Whether SmolLM2 can be had: this browser keeps it, or the server has it. */
 async function hasSmolLM2() {
+  const url = new URL(SMOLLM2.source, location.href).href;
+  const files = await kept.list().catch(() => []);
+  if (files.some((file) => file.url === url && file.complete)) return true;
   const signal = AbortSignal.timeout(LOOK_MILLISECONDS);
   const response = await fetch(SMOLLM2.source, { method: 'HEAD', signal }).catch(() => null);
   return Boolean(response?.ok) && !/^text\/html/.test(response?.headers.get('content-type') ?? '');
