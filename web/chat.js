@@ -9,7 +9,7 @@
 
 import { fitContext } from './lib/index.js';
 import { startComposer } from './parts/composer.js';
-import { describeContext } from './parts/context.js';
+import { startContext } from './parts/context.js';
 import { Conversation } from './parts/conversation.js';
 import { element, make, makeButton } from './parts/dom.js';
 import { acceptFiles } from './parts/drop.js';
@@ -23,13 +23,12 @@ import { Panel } from './parts/panel.js';
 import { Settings } from './parts/settings.js';
 import { Talks } from './parts/talks.js';
 import { StorageList } from './parts/storage.js';
+import { copy, tell } from './parts/tell.js';
 import { makeTokenView } from './parts/tokens.js';
 import { N_ALTERNATIVES, scoreMessage } from './parts/token-scores.js';
 import { Transcript } from './parts/transcript.js';
 
 const IDEAS = ['Why is the sky blue?', 'Tell me a joke.', 'Tell me a story about a fox.'];
-const DRAFT_MILLISECONDS = 300;
-const TOLD_MILLISECONDS = 6000;
 
 const field = element('prompt', HTMLTextAreaElement);
 const send = element('send', HTMLButtonElement);
@@ -91,7 +90,7 @@ function update() {
   for (const button of document.querySelectorAll('#ideas button'))
     /** @type {HTMLButtonElement} */ (button).disabled = !model;
   if (!model) setSummary('No model yet');
-  showContext();
+  showContext(model);
 }
 
 /** The branch in view, as the page shows it. @returns {Item[]} */
@@ -197,7 +196,7 @@ async function act(action, view) {
   used = 0;
   transcript.show(items());
   transcript.view(other)?.focus(action);
-  showContext();
+  showContext(models.model);
   await save(talk);
 }
 
@@ -214,26 +213,6 @@ function showTokens(model, view) {
       return make('p', 'token-view alarm', errorText(error));
     }
   });
-}
-
-/** @param {string} text */
-async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    tell('Copied.');
-  } catch {
-    tell('The browser refused to copy.');
-  }
-}
-
-let toldTimer = 0;
-
-/** A line that goes again after a while. @param {string} text */
-function tell(text) {
-  const told = element('told', HTMLElement);
-  told.textContent = text;
-  clearTimeout(toldTimer);
-  toldTimer = window.setTimeout(() => told.replaceChildren(), TOLD_MILLISECONDS);
 }
 
 /**
@@ -325,29 +304,16 @@ async function promptFor(model, conversation, read) {
 /** What the small print says of messages that the model no longer reads. */
 const forgotten = () => (nForgotten ? `the oldest ${count(nForgotten, 'message')} forgotten` : '');
 
-let draftTimer = 0;
-
-/** Says how full the context is, with what is being written. */
-function showContext() {
-  clearTimeout(draftTimer);
-  draftTimer = window.setTimeout(async () => {
-    const { model } = models;
-    const text = field.value.trim();
-    const chats = model?.info.model.chatFormat !== null;
-    element('context', HTMLElement).hidden = !model || !chats;
-    if (!model || !chats || answering) return;
-    if (!talk.empty) used ||= await countTokens(model);
-    const draft = text ? (await model.tokenize(text, { special: false })).length : 0;
-    const { context } = model.info;
-    element('context-meter', HTMLMeterElement).value = Math.min(1, (used + draft) / context);
-    element('context-text', HTMLElement).textContent = describeContext(used, draft, context);
-  }, DRAFT_MILLISECONDS);
-}
+const showContext = startContext(field, async (model) => {
+  if (answering) return null;
+  if (!talk.empty) used ||= await countTokens(model);
+  return used;
+});
 
 /** Tokens of the branch in view. @param {Model} model */
 async function countTokens(model) {
   const messages = [...talk.systemMessages, ...talk.chat(talk.read(talk.leaf))];
-  return (await model.tokenize(messages)).length;
+  return messages.length ? (await model.tokenize(messages)).length : 0;
 }
 
 for (const idea of IDEAS) {
@@ -364,7 +330,6 @@ acceptFiles(document.body, {
   refuse: tell,
 });
 startComposer(element('composer', HTMLFormElement), field, (text) => ask(text));
-field.addEventListener('input', showContext);
 stop.addEventListener('click', () => {
   answering?.controller.abort();
   field.focus(); // the button goes

@@ -104,6 +104,7 @@ test('an edited question starts a branch, and both are reached by keyboard', asy
     .dispatchEvent('keydown', { key: 'Enter', isComposing: true });
   assert.equal(await page.locator('.edit').count(), 1, 'a composition goes on');
   await page.keyboard.press('Enter');
+  await page.locator('.versions', { hasText: '2/2' }).waitFor();
   await answered(page);
   const edited = await texts();
   assert.equal(edited.length, 2);
