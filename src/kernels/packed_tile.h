@@ -35,12 +35,12 @@ static inline size_t packed_tile_bytes(wick_packing packing, size_t n_cols) {
   return (bytes + 63) / 64 * 64;
 }
 
-/* Places in a tile block of n tokens. */
-static inline uint8_t *packed_place(uint8_t *block, size_t n, size_t run, size_t token) {
-  return block + PACKED_WORD_BYTES * (run * n + token);
+/* Where a word stands in a tile block of n tokens. */
+static inline size_t packed_at(size_t n, size_t run, size_t token) {
+  return PACKED_WORD_BYTES * (run * n + token);
 }
 static inline const uint8_t *packed_word(const uint8_t *block, size_t n, size_t run, size_t token) {
-  return block + PACKED_WORD_BYTES * (run * n + token);
+  return block + packed_at(n, run, token);
 }
 static inline float packed_float(const uint8_t *block, size_t n, size_t run, size_t token) {
   float x;
@@ -59,16 +59,16 @@ static inline float packed_offset(const uint8_t *block, size_t n, size_t token) 
 static inline void packed_store_q4(uint8_t *block, size_t n, size_t token,
                                    const int8_t codes[WICK_BLOCK], float scale, int sum) {
   for (size_t run = 0; run < PACKED_Q4_WORDS; run++)
-    memcpy(packed_place(block, n, run, token), codes + 4 * run, PACKED_WORD_BYTES);
+    memcpy(block + packed_at(n, run, token), codes + 4 * run, PACKED_WORD_BYTES);
   float offset = scale * (float)sum;
-  memcpy(packed_place(block, n, PACKED_Q4_WORDS, token), &scale, sizeof scale);
-  memcpy(packed_place(block, n, PACKED_Q4_WORDS + 1, token), &offset, sizeof offset);
+  memcpy(block + packed_at(n, PACKED_Q4_WORDS, token), &scale, sizeof scale);
+  memcpy(block + packed_at(n, PACKED_Q4_WORDS + 1, token), &offset, sizeof offset);
 }
 static inline void packed_store_q8(uint8_t *block, size_t n, size_t token,
                                    const int16_t codes[WICK_BLOCK], float scale) {
   for (size_t run = 0; run < PACKED_Q8_WORDS; run++)
-    memcpy(packed_place(block, n, run, token), codes + 2 * run, PACKED_WORD_BYTES);
-  memcpy(packed_place(block, n, PACKED_Q8_WORDS, token), &scale, sizeof scale);
+    memcpy(block + packed_at(n, run, token), codes + 2 * run, PACKED_WORD_BYTES);
+  memcpy(block + packed_at(n, PACKED_Q8_WORDS, token), &scale, sizeof scale);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /** The library in Chromium: every build against the golden logits, sources, cancelling, freeing. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { largestDifference, meanKl, readFloats, readJson } from '../node/support.mjs';
 import { launch, openPage, serveSite } from './support.mjs';
 
@@ -18,10 +18,6 @@ before(async () => {
   opened = await openPage(browser);
   // Any page of the site will do; the chat page would load a model of its own.
   await opened.page.goto(`${site.url}icon.svg`);
-});
-after(async () => {
-  await browser?.close();
-  await site?.close();
 });
 
 /**

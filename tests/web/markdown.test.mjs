@@ -1,6 +1,6 @@
 /** Markdown in answers: shown as the specification says, never as HTML, and stable while it streams. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { launch, openPage, serveSite } from './support.mjs';
 
 /** @type {import('playwright-core').Browser} */
@@ -13,10 +13,6 @@ before(async () => {
   [browser, site] = await Promise.all([launch(), serveSite()]);
   opened = await openPage(browser);
   await opened.page.goto(`${site.url}style/`);
-});
-after(async () => {
-  await browser?.close();
-  await site?.close();
 });
 
 /** The HTML of what is shown. @param {string} text @returns {Promise<string>} */

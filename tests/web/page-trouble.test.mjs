@@ -1,7 +1,7 @@
 /** The chat page when something is in its way: a full context, a bad server, a lost focus. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import {
   answered,
   ask,
@@ -22,10 +22,6 @@ let browser;
 let site;
 before(async () => {
   [browser, site] = await Promise.all([launch(), serveSite()]);
-});
-after(async () => {
-  await browser?.close();
-  await site?.close();
 });
 
 /**

@@ -1,6 +1,6 @@
 /** The chat page in Chromium, driven as a reader would: keyboard, stop, scrolling, no threads. */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { afterEach, before, beforeEach, describe, test } from 'node:test';
 import {
   answered,
   ask,
@@ -19,10 +19,6 @@ let browser;
 let site;
 before(async () => {
   [browser, site] = await Promise.all([launch(), serveSite()]);
-});
-after(async () => {
-  await browser?.close();
-  await site?.close();
 });
 
 describe('the page with the tiny model', () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { axeViolations } from './axe.mjs';
 import { launch, openPage, root, serveSite } from './support.mjs';
 
@@ -21,10 +21,6 @@ let browser;
 let site;
 before(async () => {
   [browser, site] = await Promise.all([launch(), serveSite()]);
-});
-after(async () => {
-  await browser?.close();
-  await site?.close();
 });
 
 /** Relative luminance of #rrggbb, as WCAG 2.2 defines it. @param {string} colour */

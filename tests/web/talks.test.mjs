@@ -33,8 +33,6 @@ before(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'wick-talks-'));
 });
 after(async () => {
-  await browser?.close();
-  await site?.close();
   await rm(folder, { recursive: true });
 });
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 /** The token view: the numbers are the model's, and everything is reached by keyboard. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { scoreOne } from '../../web/parts/token-scores.js';
 import { percent } from '../../web/parts/tokens.js';
 import { axeViolations } from './axe.mjs';
@@ -12,10 +12,6 @@ let browser;
 let site;
 before(async () => {
   [browser, site] = await Promise.all([launch(), serveSite()]);
-});
-after(async () => {
-  await browser?.close();
-  await site?.close();
 });
 
 test('probabilities are the softmax, the best come first', () => {

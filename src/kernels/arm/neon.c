@@ -60,44 +60,29 @@ WICK_INLINE void round_block(int32x4_t whole[8], float *scale, const float *x, i
                              : vdupq_n_s32(0);
 }
 
-static void quantize_q4(void *tile, const float *x, size_t stride, size_t n_tokens, size_t n_cols) {
-  for (size_t token = 0; token < n_tokens; token++) {
-    uint8_t *block = tile;
-    for (size_t c = 0; c < n_cols; c += WICK_BLOCK) {
-      int32x4_t whole[8], sum = vdupq_n_s32(0);
-      float scale;
-      round_block(whole, &scale, x + token * stride + c, WICK_LARGEST_CODE_Q4);
-      int8_t codes[WICK_BLOCK];
-      WICK_EACH (i, 4) {
-        int32x4_t low = whole[2 * i], high = whole[2 * i + 1];
-        sum = vaddq_s32(sum, vaddq_s32(low, high));
-        vst1_s8(codes + 8 * i, vmovn_s16(vcombine_s16(vmovn_s32(low), vmovn_s32(high))));
-      }
-      packed_store_q4(block, n_tokens, token, codes, scale, vaddvq_s32(sum));
-      block += n_tokens * packed_token_bytes(WICK_PACKED_Q4);
-    }
+WICK_INLINE int round_q4(int8_t codes[WICK_BLOCK], float *scale, const float *x) {
+  int32x4_t whole[8], sum = vdupq_n_s32(0);
+  round_block(whole, scale, x, WICK_LARGEST_CODE_Q4);
+  WICK_EACH (i, 4) {
+    int32x4_t low = whole[2 * i], high = whole[2 * i + 1];
+    sum = vaddq_s32(sum, vaddq_s32(low, high));
+    vst1_s8(codes + 8 * i, vmovn_s16(vcombine_s16(vmovn_s32(low), vmovn_s32(high))));
+  }
+  return vaddvq_s32(sum);
+}
+
+WICK_INLINE void round_q8(int16_t codes[WICK_BLOCK], float *scale, const float *x) {
+  int32x4_t whole[8];
+  round_block(whole, scale, x, WICK_LARGEST_CODE_Q8);
+  WICK_EACH (i, 8) { /* columns 0 2 1 3 */
+    int16x4_t four = vmovn_s32(whole[i]);
+    int16x4_t pairs = vuzp1_s16(four, four), others = vuzp2_s16(four, four);
+    vst1_s16(codes + 4 * i, vreinterpret_s16_s32(vzip1_s32(vreinterpret_s32_s16(pairs),
+                                                           vreinterpret_s32_s16(others))));
   }
 }
 
-static void quantize_q8(void *tile, const float *x, size_t stride, size_t n_tokens, size_t n_cols) {
-  for (size_t token = 0; token < n_tokens; token++) {
-    uint8_t *block = tile;
-    for (size_t c = 0; c < n_cols; c += WICK_BLOCK) {
-      int32x4_t whole[8];
-      float scale;
-      round_block(whole, &scale, x + token * stride + c, WICK_LARGEST_CODE_Q8);
-      int16_t codes[WICK_BLOCK];
-      WICK_EACH (i, 8) { /* columns 0 2 1 3 */
-        int16x4_t four = vmovn_s32(whole[i]);
-        int16x4_t pairs = vuzp1_s16(four, four), others = vuzp2_s16(four, four);
-        vst1_s16(codes + 4 * i, vreinterpret_s16_s32(vzip1_s32(vreinterpret_s32_s16(pairs),
-                                                               vreinterpret_s32_s16(others))));
-      }
-      packed_store_q8(block, n_tokens, token, codes, scale);
-      block += n_tokens * packed_token_bytes(WICK_PACKED_Q8);
-    }
-  }
-}
+#include "kernels/quantize_template.h"
 
 /* ---- floats ---- */
 
@@ -195,10 +180,7 @@ static void f32_to_f16(uint16_t *out, const float *in, size_t n) {
 void wick_kernels_neon(wick_kernels *table) {
   table->level_bit = WICK_LEVEL_NEON;
   table->level = wick_level_name(WICK_LEVEL_NEON);
-  table->tile_tokens = PACKED_TILE_TOKENS;
-  table->tile_bytes = packed_tile_bytes;
-  table->quantize[WICK_PACKED_Q4] = quantize_q4;
-  table->quantize[WICK_PACKED_Q8] = quantize_q8;
+  fill_quantize(table);
   fill_packed(table);
   fill_float(table);
   table->f16_to_f32 = f16_to_f32;

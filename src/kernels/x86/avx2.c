@@ -65,44 +65,29 @@ WICK_INLINE int sum_block(const __m256i whole[4]) {
   return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1)));
 }
 
-static void quantize_q4(void *tile, const float *x, size_t stride, size_t n_tokens, size_t n_cols) {
-  for (size_t token = 0; token < n_tokens; token++) {
-    uint8_t *block = tile;
-    for (size_t c = 0; c < n_cols; c += WICK_BLOCK) {
-      __m256i whole[4];
-      float scale;
-      round_block(whole, &scale, x + token * stride + c, WICK_LARGEST_CODE_Q4);
-      /* the packs work on 128-bit halves, so the dwords come out as 0 2 4 6 1 3 5 7 */
-      __m256i packed = _mm256_packs_epi16(_mm256_packs_epi32(whole[0], whole[1]),
-                                          _mm256_packs_epi32(whole[2], whole[3]));
-      packed = _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-      int8_t codes[WICK_BLOCK];
-      _mm256_storeu_si256((__m256i *)codes, packed);
-      packed_store_q4(block, n_tokens, token, codes, scale, sum_block(whole));
-      block += n_tokens * packed_token_bytes(WICK_PACKED_Q4);
-    }
+WICK_INLINE int round_q4(int8_t codes[WICK_BLOCK], float *scale, const float *x) {
+  __m256i whole[4];
+  round_block(whole, scale, x, WICK_LARGEST_CODE_Q4);
+  /* the packs work on 128-bit halves, so the dwords come out as 0 2 4 6 1 3 5 7 */
+  __m256i packed = _mm256_packs_epi16(_mm256_packs_epi32(whole[0], whole[1]),
+                                      _mm256_packs_epi32(whole[2], whole[3]));
+  packed = _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+  _mm256_storeu_si256((__m256i *)codes, packed);
+  return sum_block(whole);
+}
+
+WICK_INLINE void round_q8(int16_t codes[WICK_BLOCK], float *scale, const float *x) {
+  __m256i whole[4];
+  round_block(whole, scale, x, WICK_LARGEST_CODE_Q8);
+  WICK_EACH (i, 2) {
+    __m256i packed = _mm256_packs_epi32(whole[2 * i], whole[2 * i + 1]);
+    packed = _mm256_permute4x64_epi64(packed, 0xd8); /* the packs' halves in order */
+    packed = _mm256_shufflehi_epi16(_mm256_shufflelo_epi16(packed, 0xd8), 0xd8); /* 0 2 1 3 */
+    _mm256_storeu_si256((__m256i *)(codes + 16 * i), packed);
   }
 }
 
-static void quantize_q8(void *tile, const float *x, size_t stride, size_t n_tokens, size_t n_cols) {
-  for (size_t token = 0; token < n_tokens; token++) {
-    uint8_t *block = tile;
-    for (size_t c = 0; c < n_cols; c += WICK_BLOCK) {
-      __m256i whole[4];
-      float scale;
-      round_block(whole, &scale, x + token * stride + c, WICK_LARGEST_CODE_Q8);
-      int16_t codes[WICK_BLOCK];
-      WICK_EACH (i, 2) {
-        __m256i packed = _mm256_packs_epi32(whole[2 * i], whole[2 * i + 1]);
-        packed = _mm256_permute4x64_epi64(packed, 0xd8); /* the packs' halves in order */
-        packed = _mm256_shufflehi_epi16(_mm256_shufflelo_epi16(packed, 0xd8), 0xd8); /* 0 2 1 3 */
-        _mm256_storeu_si256((__m256i *)(codes + 16 * i), packed);
-      }
-      packed_store_q8(block, n_tokens, token, codes, scale);
-      block += n_tokens * packed_token_bytes(WICK_PACKED_Q8);
-    }
-  }
-}
+#include "kernels/quantize_template.h"
 
 /* ---- floats ---- */
 
@@ -210,10 +195,7 @@ static void f32_to_f16(uint16_t *out, const float *in, size_t n) {
 void wick_kernels_avx2(wick_kernels *table) {
   table->level_bit = WICK_LEVEL_AVX2;
   table->level = wick_level_name(WICK_LEVEL_AVX2);
-  table->tile_tokens = PACKED_TILE_TOKENS;
-  table->tile_bytes = packed_tile_bytes;
-  table->quantize[WICK_PACKED_Q4] = quantize_q4;
-  table->quantize[WICK_PACKED_Q8] = quantize_q8;
+  fill_quantize(table);
   fill_packed(table);
   fill_float(table);
   table->f16_to_f32 = f16_to_f32;
