@@ -2,7 +2,7 @@
 // are not.
 import { spawnSync } from 'node:child_process';
 import { root } from './lib/paths.mjs';
-import { attempt, isMain, onPath, runMain, say, ToolError } from './lib/run.mjs';
+import { attempt, commandLine, isMain, onPath, runMain, say, ToolError } from './lib/run.mjs';
 
 /** Files that git knows or would add, by ending. @param {RegExp} pattern @returns {string[]} */
 export function sourceFiles(pattern) {
@@ -22,7 +22,7 @@ export const cPattern = /\.(c|h|inc)$/;
 
 if (isMain(import.meta.url)) {
   await runMain(async () => {
-    const check = process.argv.includes('--check');
+    const { check } = commandLine({ options: { check: { type: 'boolean' } } }).values;
     const command = clangFormat();
     if (!command) throw new ToolError('clang-format 19 not found');
     const cFiles = sourceFiles(cPattern);

@@ -4,7 +4,16 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } f
 import path from 'node:path';
 import { modelsFolder } from './lib/paths.mjs';
 import { download, fault, persist, refuse } from './lib/download.mjs';
-import { attempt, firstLine, isMain, run, runMain, say, ToolError } from './lib/run.mjs';
+import {
+  attempt,
+  commandLine,
+  firstLine,
+  isMain,
+  run,
+  runMain,
+  say,
+  ToolError,
+} from './lib/run.mjs';
 import { ensureSystemPackages, isDebianRoot } from './system-packages.mjs';
 
 /**
@@ -153,5 +162,9 @@ export async function ensureModel(size) {
 }
 
 if (isMain(import.meta.url)) {
-  await runMain(async () => say(await ensureModel((process.argv[2] ?? '135M').toUpperCase())));
+  await runMain(async () => {
+    const [size = '135M', ...more] = commandLine({ allowPositionals: true }).positionals;
+    if (more.length > 0) throw new ToolError(`expected one size of model, found ${more[0]} too`);
+    say(await ensureModel(size.toUpperCase()));
+  });
 }

@@ -4,8 +4,9 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { buildSite } from './site.mjs';
 import { inRoot } from './lib/paths.mjs';
-import { runMain, say } from './lib/run.mjs';
+import { commandLine, runMain, say } from './lib/run.mjs';
 import { startServer } from './serve.mjs';
+import { ensureSystemPackages } from './system-packages.mjs';
 import { launchBrowser } from './test/browser.mjs';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -116,8 +117,10 @@ const scenes = [
 ];
 
 await runMain(async () => {
-  const folder = process.argv[2] ? path.resolve(process.argv[2]) : inRoot('shots');
+  const [target] = commandLine({ allowPositionals: true }).positionals;
+  const folder = target ? path.resolve(target) : inRoot('shots');
   mkdirSync(folder, { recursive: true });
+  await ensureSystemPackages(['browser']);
   await buildSite();
   const [site, browser] = await Promise.all([startServer(), launchBrowser()]);
   for (const [look, options] of Object.entries(looks)) {

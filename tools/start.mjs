@@ -8,7 +8,7 @@ import { buildAllWasm } from './build-wasm.mjs';
 import { buildSite } from './site.mjs';
 import { ensureModel } from './model.mjs';
 import { serveSite } from './serve.mjs';
-import { runMain, say, ToolError } from './lib/run.mjs';
+import { commandLine, runMain, say, ToolError } from './lib/run.mjs';
 
 /** The program that opens an address, where there is a desktop. @returns {string[] | null} */
 function opener() {
@@ -36,6 +36,7 @@ async function timed(title, step, n) {
 }
 
 await runMain(async () => {
+  const { values } = commandLine({ options: { 'no-open': { type: 'boolean' } } });
   await timed('JavaScript dependencies', ensureDependencies, 1);
   await timed('native build', buildNative, 2);
   await timed('WebAssembly build', buildAllWasm, 3);
@@ -52,5 +53,5 @@ await runMain(async () => {
   await timed('model', model, 4);
   const { url } = await serveSite();
   say(`\nwick is at ${url}  (Ctrl-C stops)`);
-  if (!process.argv.includes('--no-open')) openPage(url);
+  if (!values['no-open']) openPage(url);
 });

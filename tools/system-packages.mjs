@@ -5,7 +5,7 @@
 //   node tools/system-packages.mjs native wasm test     (purposes; all of them when none is given)
 import { existsSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
-import { attempt, isMain, onPath, runMain, say, ToolError } from './lib/run.mjs';
+import { attempt, commandLine, isMain, onPath, runMain, say, ToolError } from './lib/run.mjs';
 
 /**
  * Programs that show that a purpose is met without asking a package manager, the Debian packages
@@ -46,10 +46,14 @@ const purposes = {
       'gcc-aarch64-linux-gnu',
       'libc6-dev-arm64-cross',
       'qemu-user',
-      'chromium',
       'git',
     ],
     elsewhere: '', // each test that lacks something says what
+  },
+  browser: {
+    programs: [],
+    debian: ['chromium'],
+    elsewhere: '', // what starts one says what it lacks
   },
 };
 
@@ -110,7 +114,7 @@ export async function ensureSystemPackages(wanted) {
 
 if (isMain(import.meta.url)) {
   await runMain(async () => {
-    const wanted = process.argv.slice(2);
+    const wanted = commandLine({ allowPositionals: true }).positionals;
     const unknown = wanted.filter((name) => !(name in purposes));
     if (unknown.length > 0) {
       throw new ToolError(

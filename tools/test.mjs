@@ -5,7 +5,7 @@
 // emulator, a browser, the model) is skipped by name, unless CI=true, where it fails. A layer that
 // takes longer than its limit is ended and has failed.
 import { ensureDependencies } from './dependencies.mjs';
-import { runMain, say, ToolError, withLimit } from './lib/run.mjs';
+import { commandLine, runMain, say, ToolError, withLimit } from './lib/run.mjs';
 import { Report } from './test/report.mjs';
 import { setUp } from './test/set-up.mjs';
 
@@ -66,7 +66,7 @@ async function runLayer(name, layer) {
 }
 
 await runMain(async () => {
-  const words = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
+  const { positionals: words } = commandLine({ allowPositionals: true });
   const total = new Report('');
   await ensureDependencies();
   const all = await layers();

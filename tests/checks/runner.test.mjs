@@ -49,6 +49,15 @@ test('when the time of a layer is over, its program is ended and the next not st
   assert.equal(results[1].stdout, '');
 });
 
+const tools = ['start', 'test', 'format', 'model', 'shots', 'system-packages'];
+for (const name of [...tools.map((tool) => `tools/${tool}`), 'tests/peers/bench']) {
+  test(`${name} refuses an option that it does not know, before it does anything`, async () => {
+    const command = ['node', inRoot(`${name}.mjs`), '--frobnicate'];
+    const { status, output } = await attempt(command, { timeoutSeconds: 30 });
+    assert.deepEqual([status, output], [1, "wick: Unknown option '--frobnicate'\n"]);
+  });
+}
+
 /** @param {Record<string, string>} files names without ending, and their texts @param {number} seconds */
 async function reportOf(files, seconds) {
   const tests = mkdtempSync(path.join(folder, 'tests-'));

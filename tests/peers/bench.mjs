@@ -12,12 +12,12 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
 import { buildNative } from '../../tools/build-native.mjs';
 import { buildAllWasm } from '../../tools/build-wasm.mjs';
 import { inRoot } from '../../tools/lib/paths.mjs';
-import { firstLine, runMain, say, ToolError } from '../../tools/lib/run.mjs';
+import { commandLine, firstLine, runMain, say, ToolError } from '../../tools/lib/run.mjs';
 import { ensureModel } from '../../tools/model.mjs';
+import { ensureSystemPackages } from '../../tools/system-packages.mjs';
 import { checkTiming, openBrowser } from './browser.mjs';
 import { measureLlama, measureWick } from './native.mjs';
 import { play, rows, table } from './rounds.mjs';
@@ -45,12 +45,7 @@ function readOptions() {
     ...{ model: text(''), out: text(path.join(peersFolder, 'report.json')) },
     ...{ 'native-only': flag, 'browser-only': flag, 'no-build': flag, check: flag },
   };
-  let values;
-  try {
-    ({ values } = parseArgs({ options }));
-  } catch (error) {
-    throw new ToolError(error instanceof Error ? error.message : String(error));
-  }
+  const { values } = commandLine({ options });
   if (values['native-only'] && values['browser-only'])
     throw new ToolError('expected --native-only or --browser-only, found both');
   return {
@@ -138,6 +133,8 @@ const git = (...rest) => firstLine(['git', '-C', inRoot(), ...rest]);
 
 await runMain(async () => {
   const options = readOptions();
+  // First, so that want of a browser is not found after minutes of measuring.
+  if (options.browser) await ensureSystemPackages(['browser']);
   const loadBefore = loadavg()[0];
   const model = options.model ? path.resolve(options.model) : await ensureModel('135M');
   if (!existsSync(model)) throw new ToolError(`${model}: expected a GGUF file, found none`);

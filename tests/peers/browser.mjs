@@ -3,10 +3,10 @@
 // cache helps.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { chromium } from 'playwright-core';
 import { inRoot } from '../../tools/lib/paths.mjs';
 import { ToolError } from '../../tools/lib/run.mjs';
 import { startServer } from '../../tools/serve.mjs';
+import { launchBrowser } from '../../tools/test/browser.mjs';
 
 /** @typedef {import('./page/engines.js').Engine} Engine */
 /** @typedef {import('./page/engines.js').Settings} Settings */
@@ -21,7 +21,6 @@ import { startServer } from '../../tools/serve.mjs';
 
 const pagePath = '/tests/peers/page/';
 const textFile = inRoot('tests', 'golden', 'smollm2', 'wikitext2-test-head.txt');
-const chromiumPath = process.env.CHROMIUM || '/usr/bin/chromium';
 
 // The files lie as in the checkout, so that the page's relative imports hold.
 /** @param {string} model @param {string} wllamaFolder */
@@ -39,16 +38,10 @@ const mounts = (model, wllamaFolder) => [
  */
 export async function openBrowser(model, wllamaFolder) {
   const server = await startServer({ mounts: mounts(model, wllamaFolder) });
-  const flags = ['background-networking', 'component-update', 'sync', 'quic'];
-  const browser = await chromium
-    .launch({
-      executablePath: chromiumPath,
-      args: ['--no-sandbox', '--no-first-run', ...flags.map((flag) => `--disable-${flag}`)],
-    })
-    .catch(async (error) => {
-      await server.close();
-      throw new ToolError(`${chromiumPath}: ${error.message.split('\n')[0]} ($CHROMIUM names it)`);
-    });
+  const browser = await launchBrowser().catch(async (error) => {
+    await server.close();
+    throw error;
+  });
 
   /** @param {Omit<Settings, 'model'>} settings @returns {Promise<Tab>} */
   async function openTab(settings) {

@@ -1,6 +1,7 @@
 // Running other programs: quietly, with the end of their output shown when they fail.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { spawn, spawnSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
 import { root } from './paths.mjs';
 
 /**
@@ -170,6 +171,21 @@ export async function runMain(main) {
       `wick: ${error instanceof ToolError ? error.message : error instanceof Error ? error.stack : error}\n`,
     );
     process.exitCode = 1;
+  }
+}
+
+/**
+ * The command line of a tool, as parseArgs of node:util reads it. What it does not know is refused
+ * before any work is done.
+ * @template {import('node:util').ParseArgsConfig} T
+ * @param {T} config
+ */
+export function commandLine(config) {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    // parseArgs adds advice about dashes after the first sentence.
+    throw new ToolError(error instanceof Error ? error.message.split('. ')[0] : String(error));
   }
 }
 

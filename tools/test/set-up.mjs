@@ -13,7 +13,11 @@ import { Report, strict } from './report.mjs';
  * @type {{ name: string, prepare: () => Promise<unknown>, optional?: boolean }[]}
  */
 const preparations = [
-  { name: 'packages for tests', prepare: () => ensureSystemPackages(['test']), optional: true },
+  {
+    name: 'packages for tests',
+    prepare: () => ensureSystemPackages(['test', 'browser']),
+    optional: true,
+  },
   { name: 'native build', prepare: buildNative },
   { name: 'wasm build', prepare: buildAllWasm },
   { name: 'what pages need', prepare: buildSite },
