@@ -283,7 +283,7 @@ static int start(chat *c) {
   }
   int usual = info->n_context < USUAL_CONTEXT ? info->n_context : USUAL_CONTEXT;
   c->n_context = c->options.n_context ? c->options.n_context : usual;
-  int status = cli_session_start(&c->session, c->n_context, 1, false);
+  int status = cli_session_start(&c->session, c->n_context, 1, 1);
   if (status != CLI_OK) return status;
   c->lines = cli_lines_new();
   if (c->system_option) c->system = strdup(c->system_option);

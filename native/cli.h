@@ -122,8 +122,9 @@ int cli_find_model(const char *name, char **path);
 /* Opening reports its own errors; the result is the exit status. */
 int cli_session_open(const char *command, const char *name, const cli_model_options *options,
                      cli_session *out);
-/* An engine of n_context tokens (0: the default) and max_requests sequences of that length. */
-int cli_session_start(cli_session *session, int n_context, int max_requests, bool no_prefix_reuse);
+/* An engine of n_context tokens for max_requests sequences, whose KV cache holds n_cached (at least
+ * max_requests) of that length. */
+int cli_session_start(cli_session *session, int n_context, int max_requests, int n_cached);
 void cli_session_close(cli_session *session);
 
 /* Tokens of a text, special ones parsed or not; *ids is owned (free). */

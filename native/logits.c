@@ -180,7 +180,7 @@ int wick_command_logits(int argc, char **argv) {
   }
   if (status == CLI_OK) {
     int n_context = r.options.n_context ? r.options.n_context : (int)n_ids;
-    status = cli_session_start(&session, n_context, 1, true);
+    status = cli_session_start(&session, n_context, 1, 1);
   }
   if (status == CLI_OK) status = write_all(&r, &session, ids, n_ids);
   free(ids);

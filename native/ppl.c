@@ -168,7 +168,7 @@ int wick_command_ppl(int argc, char **argv) {
   if (!cli_parse(&syntax, argc, argv, &status)) return status;
   if (!p.text) return cli_usage("ppl", "expected -f TEXT, found no text");
   status = cli_session_open("ppl", p.model, &p.options, &p.session);
-  if (status == CLI_OK) status = cli_session_start(&p.session, p.window, 1, true);
+  if (status == CLI_OK) status = cli_session_start(&p.session, p.window, 1, 1);
   if (status == CLI_OK) status = read_tokens(&p);
   if (status == CLI_OK) status = measure(&p);
   cli_logits_file_close(&p.base_file);

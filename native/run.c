@@ -104,7 +104,7 @@ static int answer(const run *r, cli_session *session, cli_interrupt *interrupt) 
   size_t n_ids = 0;
   int status = prompt_tokens(r, session->model, &ids, &n_ids);
   if (status == CLI_OK) {
-    status = cli_session_start(session, choose_context(r, session->info, n_ids), 1, false);
+    status = cli_session_start(session, choose_context(r, session->info, n_ids), 1, 1);
   }
   if (status != CLI_OK) {
     free(ids);

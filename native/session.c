@@ -85,17 +85,16 @@ int cli_session_open(const char *command, const char *name, const cli_model_opti
   return CLI_OK;
 }
 
-int cli_session_start(cli_session *session, int n_context, int max_requests, bool no_prefix_reuse) {
+int cli_session_start(cli_session *session, int n_context, int max_requests, int n_cached) {
   if (n_context > session->info->n_context) {
     return cli_fail("expected a context of at most %d tokens (the model's), found %d",
                     session->info->n_context, n_context);
   }
   wick_engine_options options = {.n_threads = session->n_threads,
                                  .n_context = n_context,
-                                 .n_cache_tokens = n_context * max_requests,
+                                 .n_cache_tokens = n_context * n_cached,
                                  .max_requests = max_requests,
-                                 .cache_type = session->cache_type,
-                                 .no_prefix_reuse = no_prefix_reuse};
+                                 .cache_type = session->cache_type};
   wick_error error;
   wick_status status = wick_engine_new(session->model, &options, &session->engine, &error);
   return status == WICK_OK ? CLI_OK : cli_fail_with(&error);

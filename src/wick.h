@@ -270,11 +270,45 @@ bool wick_engine_next(wick_engine *engine, wick_event *out);
 
 /* Threads that the next step will use. */
 int wick_engine_threads(const wick_engine *engine);
+
+typedef struct wick_engine_info {
+  wick_cache_type cache_type;
+  int n_context;
+  uint64_t cache_bytes, cache_bytes_per_token; /* the KV cache: whole, and one position's */
+  uint64_t work_bytes;                         /* all other memory of the engine but sampling's */
+} wick_engine_info;
+
+wick_engine_info wick_engine_get_info(const wick_engine *engine);
 #ifdef __wasm__
 /* The body of an extra worker that the host started on the shared memory; returns when the engine
  * is freed. From the next step on it is one of the engine's threads. */
 void wick_engine_worker(wick_engine *engine);
 #endif
+
+/* ---- where the time goes ----------------------------------------------------------------------
+ */
+
+/* What a thread does in a step. */
+typedef enum wick_stage {
+  WICK_STAGE_EMBEDDING, /* and states copied out */
+  WICK_STAGE_PREPARE,   /* norms, activations quantized */
+  WICK_STAGE_QKV,       /* query, key and value projections, rotation, storing in the KV cache */
+  WICK_STAGE_ATTENTION,
+  WICK_STAGE_OUTPUT,  /* attention's output projection */
+  WICK_STAGE_GATE_UP, /* and SiLU */
+  WICK_STAGE_DOWN,
+  WICK_STAGE_HEAD,
+  WICK_STAGE_SAMPLING, /* and text, events */
+  WICK_STAGE_WAITING,  /* at joins within the pass */
+  WICK_N_STAGES
+} wick_stage;
+
+const char *wick_stage_name(wick_stage stage);
+/* Measure from zero (on) or no longer. A step is slower by some 0.3 % meanwhile. Between steps
+ * only; natively, wasm measures 0. */
+void wick_engine_profile(wick_engine *engine, bool on);
+/* Seconds in a stage since then, summed over the threads. */
+double wick_engine_stage_seconds(const wick_engine *engine, wick_stage stage);
 
 /* ---- raw evaluation: logits, hidden states, perplexity --------------------------------------- */
 

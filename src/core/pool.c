@@ -1,13 +1,12 @@
 /* See pool.h. One word starts a run: its low byte is the team's size, the rest counts runs, so a
  * worker that was late to register sees from the word alone whether a run is its own. One word is
  * the barrier's phase. Waiting on a word is spinning, then sleeping on it. */
-#if defined(__linux__)
-#define _DEFAULT_SOURCE
-#endif
 #include "core/pool.h"
 
 #include <stdatomic.h>
 #include <string.h>
+
+#include "core/clock.h"
 
 #if defined(__wasm__) && !defined(WICK_WASM_THREADS)
 #define POOL_THREADS 0
@@ -17,7 +16,6 @@
 
 #if POOL_THREADS && !defined(__wasm__)
 #include <pthread.h>
-#include <time.h>
 #endif
 
 /* A word that threads wait on; each in a cache line of its own, since waiting is polling. */
@@ -107,11 +105,9 @@ static void word_wake(pool_word *word) {
 /* In time, not rounds: a pause costs 40 to 140 cycles, depending on the CPU. */
 static bool spin_over(uint32_t round, uint64_t *start) {
   if (round % 64 != 0) return false;
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  uint64_t nanoseconds = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-  if (!*start) *start = nanoseconds;
-  return nanoseconds - *start > 50000;
+  uint64_t now = wick_nanoseconds();
+  if (!*start) *start = now;
+  return now - *start > 50000;
 }
 #endif
 

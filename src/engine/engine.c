@@ -6,6 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "model/workspace.h"
+
 /* Conversations that may take turns on an engine of one request, each with its prefix kept. */
 enum { KEPT_AT_LEAST = 16 };
 
@@ -290,6 +292,8 @@ wick_status wick_engine_step(wick_engine *engine, wick_error *error) {
     return WICK_OK;
   }
   size_t n_vocab = (size_t)engine->model->config.n_vocab;
+  wick_stopwatch *stopwatch = &engine->workspace->threads[0].stopwatch;
+  wick_stopwatch_enter(stopwatch, WICK_STAGE_SAMPLING);
   for (int i = 0; i < engine->max_requests; i++) {
     engine_request *each = &engine->requests[i];
     if (!each->id || !each->n_batch) continue;
@@ -299,5 +303,6 @@ wick_status wick_engine_step(wick_engine *engine, wick_error *error) {
     else
       wick_emit_progress(engine, each);
   }
+  wick_stopwatch_stop(stopwatch);
   return WICK_OK;
 }

@@ -5,23 +5,11 @@
  * QK-norm. */
 #include "model/forward.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "model/workspace.h"
+#include "model/pass.h"
 
-typedef struct pass {
-  const wick_model *model;
-  const wick_kernels *kernels;
-  const wick_config *config;
-  wick_workspace *space;
-  wick_kv_cache *cache;
-  const wick_batch *batch;
-  size_t n_groups;
-  bool stopped; /* written by thread 0 before a barrier, read after it */
-} pass;
-
-static void copy_hidden(const pass *run, const wick_team *team, int state, const float *rows,
+static void copy_hidden(const wick_pass *run, const wick_team *team, int state, const float *rows,
                         size_t stride) {
   const wick_batch *batch = run->batch;
   size_t n = (size_t)run->config->n_embd, begin, end;
@@ -39,7 +27,7 @@ static unsigned wants(const wick_matrix *matrix) {
 
 /* rows [n][stride] of n_cols, normalized by weight (or as they are), in the forms that a product
  * wants. All threads see the result. */
-static wick_activations prepare(const pass *run, const wick_team *team, const float *rows,
+static wick_activations prepare(const wick_pass *run, const wick_team *team, const float *rows,
                                 size_t stride, size_t n, size_t n_cols, const float *weight,
                                 unsigned packings) {
   const wick_kernels *kernels = run->kernels;
@@ -47,6 +35,7 @@ static wick_activations prepare(const pass *run, const wick_team *team, const fl
   wick_thread_space *own = &space->threads[team->thread];
   float epsilon = run->config->norm_epsilon;
   wick_activations out = {.rows = rows, .stride = stride, .n_tokens = n};
+  wick_pass_enter(run, team, WICK_STAGE_PREPARE);
   if (n == 1) {
     if (weight) {
       kernels->rmsnorm(own->row, rows, weight, n_cols, epsilon);
@@ -77,7 +66,7 @@ static wick_activations prepare(const pass *run, const wick_team *team, const fl
         kernels->quantize[p]((char *)space->tiles[p] + tile * kernels->tile_bytes(p, n_cols),
                              out.rows + first * out.stride, out.stride, count, n_cols);
   }
-  wick_barrier(team);
+  wick_pass_join(run, team);
   return out;
 }
 
@@ -92,8 +81,9 @@ static void share_rows(const wick_team *team, const wick_matrix *matrix, size_t 
 }
 
 /* x[token][row] += (matrix * activations)[token][row], this thread's rows. */
-static void multiply_add(const pass *run, const wick_team *team, const wick_matrix *matrix,
-                         const wick_activations *in) {
+static void multiply_add(const wick_pass *run, const wick_team *team, wick_stage stage,
+                         const wick_matrix *matrix, const wick_activations *in) {
+  wick_pass_enter(run, team, stage);
   wick_workspace *space = run->space;
   size_t n_embd = (size_t)run->config->n_embd, first, n;
   share_rows(team, matrix, &first, &n);
@@ -103,7 +93,7 @@ static void multiply_add(const pass *run, const wick_team *team, const wick_matr
     run->kernels->add(space->x + t * n_embd + first, space->y + t * n_embd + first, n);
 }
 
-static void rotate(const pass *run, float *head, int32_t position) {
+static void rotate(const wick_pass *run, float *head, int32_t position) {
   size_t n = (size_t)run->config->head_dim / 2;
   const float *cosines = run->space->cosines + (size_t)position * n;
   const float *sines = run->space->sines + (size_t)position * n;
@@ -118,8 +108,8 @@ static void rotate(const pass *run, float *head, int32_t position) {
 
 /* After a product: bias, QK-norm and rotation of heads first .. first + n - 1 of one token's row.
  */
-static void finish_heads(const pass *run, float *row, size_t first, size_t n, const float *bias,
-                         const float *norm, bool rotated, int32_t position) {
+static void finish_heads(const wick_pass *run, float *row, size_t first, size_t n,
+                         const float *bias, const float *norm, bool rotated, int32_t position) {
   size_t dim = (size_t)run->config->head_dim;
   for (size_t h = first; h < first + n; h++) {
     float *head = row + h * dim;
@@ -132,7 +122,7 @@ static void finish_heads(const pass *run, float *row, size_t first, size_t n, co
 enum { PART_Q, PART_K, PART_V };
 
 /* Heads first .. first + n - 1 of Q, K or V for every token; keys and values go to the cache. */
-static void project_heads(const pass *run, const wick_team *team, int layer_index, int part,
+static void project_heads(const wick_pass *run, const wick_team *team, int layer_index, int part,
                           size_t first, size_t n, const wick_activations *in) {
   const wick_layer *layer = &run->model->layers[layer_index];
   const wick_batch *batch = run->batch;
@@ -163,12 +153,13 @@ static void project_heads(const pass *run, const wick_team *team, int layer_inde
 }
 
 /* Q, K and V of this thread's heads. A unit is the fewest heads that fill whole groups of rows. */
-static void project(const pass *run, const wick_team *team, int layer_index,
+static void project(const wick_pass *run, const wick_team *team, int layer_index,
                     const wick_activations *in) {
   size_t n_heads[] = {(size_t)run->config->n_heads, (size_t)run->config->n_kv_heads,
                       (size_t)run->config->n_kv_heads};
   size_t unit = 1, n_units[3], begin, end;
   while (unit * (size_t)run->config->head_dim % run->kernels->rows_per_group != 0) unit++;
+  wick_pass_enter(run, team, WICK_STAGE_QKV);
   for (int part = 0; part < 3; part++) n_units[part] = (n_heads[part] + unit - 1) / unit;
   wick_team_range(team, n_units[0] + n_units[1] + n_units[2], &begin, &end);
   for (int part = 0; part < 3; part++) {
@@ -183,100 +174,7 @@ static void project(const pass *run, const wick_team *team, int layer_index,
   }
 }
 
-/* The queries of a group of tokens for one KV head, divided by sqrt(head_dim). */
-static wick_query_group gather_queries(const pass *run, const wick_team *team, int layer,
-                                       int kv_head, const wick_token_group *tokens) {
-  const wick_config *config = run->config;
-  wick_workspace *space = run->space;
-  wick_thread_space *own = &space->threads[team->thread];
-  size_t dim = (size_t)config->head_dim, stride = space->q_size + 2 * space->kv_size;
-  size_t shared = (size_t)(config->n_heads / config->n_kv_heads);
-  float scale = 1.0f / sqrtf((float)config->head_dim);
-  size_t at = 0;
-  for (size_t t = tokens->first; t < tokens->first + tokens->n; t++)
-    for (size_t h = 0; h < shared; h++, at++) {
-      const float *q = space->qkv + t * stride + ((size_t)kv_head * shared + h) * dim;
-      for (size_t i = 0; i < dim; i++) own->queries[at * dim + i] = q[i] * scale;
-      own->positions[at] = run->batch->positions[t];
-    }
-  return (wick_query_group){
-      .kernels = run->kernels,
-      .cache = run->cache,
-      .sequence = run->batch->sequences[tokens->first],
-      .layer = layer,
-      .kv_head = kv_head,
-      .n_queries = at,
-      .queries = own->queries,
-      .positions = own->positions,
-      .last_position = run->batch->positions[tokens->first + tokens->n - 1],
-  };
-}
-
-static void write_attended(const pass *run, size_t token, size_t head, const wick_partial *state,
-                           const float *values) {
-  size_t dim = (size_t)run->config->head_dim;
-  float *out = run->space->attended + token * run->space->q_size + head * dim;
-  for (size_t i = 0; i < dim; i++) out[i] = values[i] / state->sum;
-}
-
-/* A group's tokens, one KV head: all splits in ascending order. */
-static void attend_group(const pass *run, const wick_team *team, int layer, int kv_head,
-                         const wick_token_group *tokens) {
-  wick_thread_space *own = &run->space->threads[team->thread];
-  wick_query_group group = gather_queries(run, team, layer, kv_head, tokens);
-  int dim = run->config->head_dim;
-  size_t shared = (size_t)(run->config->n_heads / run->config->n_kv_heads);
-  memset(own->merged, 0, group.n_queries * sizeof *own->merged);
-  for (int split = 0; split <= group.last_position / WICK_SPLIT; split++) {
-    wick_attend_split(&group, split, own->partials, own->split, own->scores);
-    for (size_t i = 0; i < group.n_queries; i++)
-      wick_merge_partial(&own->merged[i], own->state + i * (size_t)dim, &own->partials[i],
-                         own->split + i * (size_t)dim, dim);
-  }
-  for (size_t i = 0; i < group.n_queries; i++)
-    write_attended(run, tokens->first + i / shared, (size_t)kv_head * shared + i % shared,
-                   &own->merged[i], own->state + i * (size_t)dim);
-}
-
-/* A single token: its splits are spread over the threads, then merged in ascending order. */
-static void attend_single(const pass *run, const wick_team *team, int layer) {
-  const wick_config *config = run->config;
-  wick_workspace *space = run->space;
-  wick_thread_space *own = &space->threads[team->thread];
-  size_t dim = (size_t)config->head_dim, n_heads = (size_t)config->n_heads;
-  size_t n_kv = (size_t)config->n_kv_heads, shared = n_heads / n_kv, item, begin, end;
-  size_t n_splits = (size_t)run->batch->positions[0] / WICK_SPLIT + 1;
-  const wick_token_group token = {0, 1};
-  while ((item = atomic_fetch_add(&space->next_group[layer], 1)) < n_splits * n_kv) {
-    size_t split = item / n_kv, kv_head = item % n_kv, at = split * n_heads + kv_head * shared;
-    wick_query_group group = gather_queries(run, team, layer, (int)kv_head, &token);
-    wick_attend_split(&group, (int)split, space->partials + at, space->partial_values + at * dim,
-                      own->scores);
-  }
-  wick_barrier(team);
-  wick_team_range(team, n_heads, &begin, &end);
-  for (size_t h = begin; h < end; h++) {
-    wick_partial state = {0};
-    for (size_t split = 0; split < n_splits; split++) {
-      size_t at = split * n_heads + h;
-      wick_merge_partial(&state, own->state, &space->partials[at], space->partial_values + at * dim,
-                         (int)dim);
-    }
-    write_attended(run, 0, h, &state, own->state);
-  }
-}
-
-static void attend(const pass *run, const wick_team *team, int layer) {
-  if (run->batch->n_tokens == 1) {
-    attend_single(run, team, layer);
-    return;
-  }
-  size_t n_kv = (size_t)run->config->n_kv_heads, item;
-  while ((item = atomic_fetch_add(&run->space->next_group[layer], 1)) < run->n_groups * n_kv)
-    attend_group(run, team, layer, (int)(item % n_kv), &run->space->groups[item / n_kv]);
-}
-
-static void feed_forward(const pass *run, const wick_team *team, const wick_layer *layer) {
+static void feed_forward(const wick_pass *run, const wick_team *team, const wick_layer *layer) {
   wick_workspace *space = run->space;
   size_t n_tokens = run->batch->n_tokens, n_embd = (size_t)run->config->n_embd;
   size_t n_ffn = (size_t)run->config->n_ffn, first, n;
@@ -286,6 +184,7 @@ static void feed_forward(const pass *run, const wick_team *team, const wick_laye
   const wick_matrix *widest =
       layer->gate.rows_per_group >= layer->up.rows_per_group ? &layer->gate : &layer->up;
   share_rows(team, widest, &first, &n);
+  wick_pass_enter(run, team, WICK_STAGE_GATE_UP);
   wick_matrix_multiply(&layer->gate, run->kernels, first, n, &in, space->gate + first, n_ffn,
                        scratch);
   wick_matrix_multiply(&layer->up, run->kernels, first, n, &in, space->up + first, n_ffn, scratch);
@@ -293,23 +192,23 @@ static void feed_forward(const pass *run, const wick_team *team, const wick_laye
     float *gate = space->gate + t * n_ffn + first;
     run->kernels->silu_multiply(gate, gate, space->up + t * n_ffn + first, n);
   }
-  wick_barrier(team);
+  wick_pass_join(run, team);
   in = prepare(run, team, space->gate, n_ffn, n_tokens, n_ffn, NULL, wants(&layer->down));
-  multiply_add(run, team, &layer->down, &in);
+  multiply_add(run, team, WICK_STAGE_DOWN, &layer->down, &in);
 }
 
-static void embed(const pass *run, const wick_team *team) {
+static void embed(const wick_pass *run, const wick_team *team) {
   const wick_batch *batch = run->batch;
   size_t n_embd = (size_t)run->config->n_embd, begin, end;
   wick_team_range(team, batch->n_tokens, &begin, &end);
   for (size_t t = begin; t < end; t++)
     wick_matrix_row(&run->model->embedding, (size_t)batch->ids[t], run->space->x + t * n_embd);
   copy_hidden(run, team, 0, run->space->x, n_embd);
-  wick_barrier(team);
+  wick_pass_join(run, team);
 }
 
 /* The final norm and the head, for the tokens whose logits are wanted. */
-static void predict(const pass *run, const wick_team *team) {
+static void predict(const wick_pass *run, const wick_team *team) {
   const wick_batch *batch = run->batch;
   wick_workspace *space = run->space;
   size_t n_embd = (size_t)run->config->n_embd, n_vocab = (size_t)run->config->n_vocab, begin, end;
@@ -319,28 +218,30 @@ static void predict(const pass *run, const wick_team *team) {
       run->kernels->rmsnorm(space->y + t * n_embd, space->x + t * n_embd, run->model->output_norm,
                             n_embd, run->config->norm_epsilon);
     copy_hidden(run, team, run->config->n_layers, space->y, n_embd);
-    wick_barrier(team);
+    wick_pass_join(run, team);
   }
   if (!batch->n_outputs) return;
   wick_team_range(team, batch->n_outputs, &begin, &end);
   for (size_t i = begin; i < end; i++)
     memcpy(space->y + i * n_embd, space->x + (size_t)batch->outputs[i] * n_embd,
            n_embd * sizeof(float));
-  wick_barrier(team);
+  wick_pass_join(run, team);
   const wick_matrix *head = wick_model_head(run->model);
   wick_activations in = prepare(run, team, space->y, n_embd, batch->n_outputs, n_embd,
                                 run->model->output_norm, wants(head));
   size_t first, n;
   share_rows(team, head, &first, &n);
+  wick_pass_enter(run, team, WICK_STAGE_HEAD);
   wick_matrix_multiply(head, run->kernels, first, n, &in, batch->logits + first, n_vocab,
                        space->threads[team->thread].scratch);
 }
 
 static void run_pass(void *context, const wick_team *team) {
-  pass *run = context;
+  wick_pass *run = context;
   const wick_batch *batch = run->batch;
   wick_workspace *space = run->space;
   size_t n_embd = (size_t)run->config->n_embd;
+  wick_pass_enter(run, team, WICK_STAGE_EMBEDDING);
   embed(run, team);
   for (int i = 0; i < run->config->n_layers; i++) {
     const wick_layer *layer = &run->model->layers[i];
@@ -348,21 +249,22 @@ static void run_pass(void *context, const wick_team *team) {
     wick_activations in = prepare(run, team, space->x, n_embd, batch->n_tokens, n_embd,
                                   layer->attention_norm, packings);
     project(run, team, i, &in);
-    wick_barrier(team);
-    attend(run, team, i);
-    wick_barrier(team);
+    wick_pass_join(run, team);
+    wick_pass_attend(run, team, i);
+    wick_pass_join(run, team);
     in = prepare(run, team, space->attended, space->q_size, batch->n_tokens, space->q_size, NULL,
                  wants(&layer->o));
-    multiply_add(run, team, &layer->o, &in);
-    wick_barrier(team);
+    multiply_add(run, team, WICK_STAGE_OUTPUT, &layer->o, &in);
+    wick_pass_join(run, team);
     feed_forward(run, team, layer);
     if (team->thread == 0) run->stopped = batch->cancelled && batch->cancelled(batch->context);
-    wick_barrier(team);
-    if (run->stopped) return;
+    wick_pass_join(run, team);
+    if (run->stopped) break;
     /* The last state is reported after the final norm, as the reference does. */
     if (i + 1 < run->config->n_layers) copy_hidden(run, team, i + 1, space->x, n_embd);
   }
-  predict(run, team);
+  if (!run->stopped) predict(run, team);
+  wick_stopwatch_stop(&space->threads[team->thread].stopwatch);
 }
 
 /* Runs of consecutive positions of one sequence, at most group_tokens long. */
@@ -381,7 +283,7 @@ static size_t group_tokens(wick_workspace *space, const wick_batch *batch) {
 
 wick_status wick_forward(const wick_model *model, wick_workspace *workspace, wick_kv_cache *cache,
                          wick_pool *pool, const wick_batch *batch) {
-  pass run = {
+  wick_pass run = {
       .model = model,
       .kernels = &model->kernels,
       .config = &model->config,

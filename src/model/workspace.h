@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "core/clock.h"
 #include "model/attention.h"
 #include "model/forward.h"
 
@@ -23,6 +24,7 @@ typedef struct wick_thread_space {
   float *scores;                   /* of wick_attend_split */
   wick_partial *partials, *merged; /* [group_tokens * group_heads] */
   int32_t *positions;
+  wick_stopwatch stopwatch;
 } wick_thread_space;
 
 struct wick_workspace {

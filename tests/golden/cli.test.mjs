@@ -294,6 +294,24 @@ test('bench and probe: their JSON', { skip: noCommand }, () => {
   assert.equal(bench.batch, 2);
   assert.match(succeed(['bench', random, '-p', '8', '-n', '4', '-r', '1']).stdout, /decode/);
 
+  // One thread waits for nobody; every other stage of both kinds of work takes some time.
+  const profiled = ['bench', random, '-p', '8', '-d', '40', '-n', '4', '-r', '2', '-t', '1'];
+  const profile = JSON.parse(succeed([...profiled, '--profile', '--json']).stdout);
+  for (const part of ['prefill', 'decode']) {
+    const stages = /** @type {[string, number][]} */ (
+      Object.entries(profile[`${part}_stage_milliseconds`])
+    );
+    assert.equal(stages.length, 10);
+    for (const [name, milliseconds] of stages)
+      assert.ok(milliseconds > 0 || name === 'waiting', `${part}, ${name}: ${milliseconds}`);
+  }
+  assert.match(succeed([...profiled, '--profile']).stdout, /one step of decode: [^]*gate and up/);
+  // Two layers of two KV heads of 16 values, K and V, in half floats.
+  const perToken = 2 * 2 * 16 * 2 * 2;
+  assert.equal(profile.cache_bytes_per_step, (40 + 4 / 2) * perToken);
+  const decodeOnly = JSON.parse(succeed([...profiled, '-p', '0', '--json']).stdout);
+  assert.deepEqual(['prefill' in decodeOnly, 'decode' in decodeOnly], [false, true]);
+
   const probe = JSON.parse(succeed(['probe', '--quick', '--json']).stdout);
   assert.ok(probe.cores >= 1);
   const used = probe.levels.filter((/** @type {{ why: string }} */ level) =>
