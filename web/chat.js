@@ -325,7 +325,7 @@ for (const idea of IDEAS) {
   element('ideas', HTMLElement).append(make('li', '', button));
 }
 acceptFiles(document.body, {
-  model: (file) => models.open(file),
+  model: (files) => models.open(files),
   conversations: (file) => talks.import(file, file.name),
   refuse: tell,
 });

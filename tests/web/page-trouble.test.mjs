@@ -5,6 +5,7 @@ import { before, describe, test } from 'node:test';
 import {
   answered,
   ask,
+  hasSmolLM2,
   lastAnswer,
   launch,
   openPage,
@@ -164,6 +165,53 @@ test('a worker that the browser ends: the page says so, loads again and answers'
     assert.match(await lastAnswer(page).innerText(), /blue light/);
     assert.ok(await page.locator('#loading').isHidden());
   });
+});
+
+describe('while another model loads', () => {
+  test('the one that talks answers, stays when nothing comes of it, and the line can go', async () => {
+    await onPage(`${site.url}?model=tiny`, async (page) => {
+      await ready(page);
+      await page.locator('#file').setInputFiles({
+        name: 'bad.gguf',
+        mimeType: '',
+        buffer: Buffer.from('<!doctype html>'),
+      });
+      await says(page, /^bad\.gguf: expected /);
+      assert.equal(await page.locator('#model option:checked').innerText(), 'wick tiny');
+      await ask(page, 'Why is the sky blue?');
+      await answered(page);
+      assert.match(await lastAnswer(page).innerText(), /blue light/);
+      await page.getByRole('button', { name: 'Close' }).click();
+      assert.ok(await page.locator('#loading').isHidden());
+      assert.equal(await focused(page), 'prompt');
+    });
+  });
+
+  for (const [machine, gigabytes, goes] of /** @type {const} */ ([
+    ['with room for both the first stays until the second talks', 8, false],
+    ['without room the first goes when the second has begun well', 0.25, true],
+  ]))
+    test(machine, { skip: !hasSmolLM2 }, async () => {
+      const { page, close } = await openPage(browser);
+      await page.addInitScript((deviceMemory) => {
+        Object.defineProperty(navigator, 'deviceMemory', { get: () => deviceMemory });
+      }, gigabytes);
+      await page.goto(`${site.url}?model=tiny`);
+      await ready(page);
+      await page.evaluate(() => {
+        const summary = /** @type {HTMLElement} */ (document.getElementById('summary'));
+        const said = /** @type {string[]} */ ([]);
+        Object.assign(globalThis, { said });
+        new MutationObserver(() => said.push(summary.innerText)).observe(summary, {
+          childList: true,
+        });
+      });
+      await page.locator('#model').selectOption({ label: 'SmolLM2 135M' });
+      await page.locator('#summary', { hasText: /^SmolLM2/ }).waitFor({ timeout: 60_000 });
+      const said = await page.evaluate(() => /** @type {any} */ (globalThis).said);
+      assert.equal(said.includes('No model yet'), goes);
+      await close();
+    });
 });
 
 describe('a bad server', () => {

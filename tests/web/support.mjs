@@ -31,10 +31,13 @@ after(async () => {
   await Promise.allSettled(closed);
 });
 
-/** The site, and the golden data beside it. */
-export function serveSite() {
+/**
+ * The site, and the golden data beside it.
+ * @param {import('../../tools/serve.mjs').Mount[]} more
+ */
+export function serveSite(...more) {
   const golden = { prefix: '/golden/', folder: path.join(root, 'tests', 'golden') };
-  return closedAfterwards(startServer({ mounts: [golden, ...siteMounts] }));
+  return closedAfterwards(startServer({ mounts: [golden, ...more, ...siteMounts] }));
 }
 
 /** @typedef {(response: import('node:http').ServerResponse) => void} Answer */

@@ -15,6 +15,7 @@ export class Loading {
   #state;
   #bar;
   #button;
+  #close;
   #next;
   #text = '';
   #action = () => {};
@@ -25,15 +26,18 @@ export class Loading {
    * @param {HTMLElement} state
    * @param {HTMLProgressElement} bar
    * @param {HTMLButtonElement} button
+   * @param {HTMLButtonElement} close Puts away what went wrong, where a model talks all the same.
    * @param {HTMLElement} next Gets the focus of what disappears.
    */
-  constructor(box, state, bar, button, next) {
+  constructor(box, state, bar, button, close, next) {
     this.#box = box;
     this.#state = state;
     this.#bar = bar;
     this.#button = button;
+    this.#close = close;
     this.#next = next;
     button.addEventListener('click', () => this.#action());
+    close.addEventListener('click', () => this.done());
   }
 
   /** @param {string} text @param {() => void} cancel */
@@ -41,6 +45,7 @@ export class Loading {
     this.#box.hidden = false;
     this.#box.classList.remove('failed');
     this.#bar.removeAttribute('value');
+    setHidden(this.#close, true, this.#button);
     this.#offer('Cancel', cancel);
     this.#text = '';
     this.#say(text);
@@ -54,11 +59,16 @@ export class Loading {
     this.#say(`Loading ${name}${bytes}`);
   }
 
-  /** @param {string} text @param {() => void} retry */
-  fail(text, retry) {
+  /**
+   * @param {string} text
+   * @param {() => void} retry
+   * @param {boolean} talks Whether a model talks all the same.
+   */
+  fail(text, retry, talks) {
     this.#box.hidden = false;
     this.#box.classList.add('failed');
     this.#offer('Try again', retry);
+    setHidden(this.#close, !talks, this.#button);
     this.#state.textContent = text;
     clearTimeout(this.#silence);
   }

@@ -1,15 +1,17 @@
 /**
- * The list of models to pick from; a file of the reader becomes one of them.
+ * The list of models to pick from; files of the reader become one of them once they have loaded.
  *
- * @typedef {{ name: string, source: string | File }} Choice
+ * @typedef {{ name: string, source: string | File | File[] }} Choice
  */
+
+import { weightsOf } from './drop.js';
 
 export class Picker {
   #select;
   #onPick;
   /** @type {Choice[]} */
   #choices = [];
-  #picked = 0;
+  #shown = 0;
 
   /**
    * @param {HTMLSelectElement} select
@@ -21,38 +23,40 @@ export class Picker {
     this.#onPick = onPick;
     select.addEventListener('change', () => {
       const index = Number(select.value);
-      if (index < this.#choices.length) return this.pick(index);
-      select.value = String(this.#picked);
+      if (index < this.#choices.length) return onPick(this.#choices[index]);
+      this.#select.value = String(this.#shown);
       file.click();
     });
     file.addEventListener('change', () => {
-      const [source] = file.files ?? [];
-      if (source) this.add(source);
+      if (file.files?.length) this.open([...file.files]);
       file.value = ''; // so that the same file can be picked again
     });
   }
 
-  /** Offers a file of the reader and picks it. @param {File} source */
-  add(source) {
-    this.offer([...this.#choices, { name: source.name, source }]);
-    this.pick(this.#choices.length - 1);
+  /** Picks files of the reader. @param {File[]} files */
+  open(files) {
+    const [first] = files;
+    const name = (weightsOf(files) ?? first).name;
+    this.#onPick({ name, source: files.length === 1 ? first : files });
   }
 
   /** @param {Choice[]} choices */
   offer(choices) {
     this.#choices = choices;
     const options = choices.map(({ name }, i) => new Option(name, String(i)));
-    this.#select.replaceChildren(
-      ...options,
-      new Option('Open a .gguf file …', String(choices.length)),
-    );
+    this.#select.replaceChildren(...options, new Option('Open a file …', String(choices.length)));
     this.#select.disabled = false;
   }
 
-  /** @param {number} index Of the choices. */
-  pick(index) {
-    this.#picked = index;
-    this.#select.value = String(index);
-    this.#onPick(this.#choices[index]);
+  /** Names the model that is meant now; one of the reader's is offered from then on. @param {Choice} choice */
+  show(choice) {
+    if (!this.#choices.includes(choice)) this.offer([...this.#others(choice), choice]);
+    this.#shown = this.#choices.indexOf(choice);
+    this.#select.value = String(this.#shown);
+  }
+
+  /** Without an earlier one of that name that came from files. @param {Choice} choice */
+  #others({ name }) {
+    return this.#choices.filter((each) => each.name !== name || typeof each.source === 'string');
   }
 }
