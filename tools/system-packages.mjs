@@ -46,6 +46,7 @@ const purposes = {
       'gcc-aarch64-linux-gnu',
       'libc6-dev-arm64-cross',
       'qemu-user',
+      'valgrind',
       'git',
     ],
     elsewhere: '', // each test that lacks something says what

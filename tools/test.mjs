@@ -22,6 +22,7 @@ async function layers() {
   const { runNodeTests } = await import('./test/programs.mjs');
   const { browserPackage, findBrowser } = await import('./test/browser.mjs');
   const { example } = await import('./test/example.mjs');
+  const { instructionCounts } = await import('./test/counts.mjs');
   /** @type {(folder: string) => Layer} */
   const nodeTests = (folder) => (report) => runNodeTests(report, folder);
   /** @type {Layer} */
@@ -36,6 +37,7 @@ async function layers() {
     ['types', text.types],
     ['tree and tools', nodeTests('tests/checks')],
     ['gcc: unit and kernels', native.gcc],
+    ['instruction counts', instructionCounts],
     ['golden', nodeTests('tests/golden')],
     ['installed library and example', example],
     ['wasm kernels', wasmKernels],
