@@ -227,6 +227,9 @@ wick_status wick_engine_submit(wick_engine *engine, const wick_request *request,
 /* One bounded piece of work: at most n_chunk tokens through the model. Always WICK_OK, also when
  * idle; error is left as it is. */
 wick_status wick_engine_step(wick_engine *engine, wick_error *error);
+/* From the next step on at most n_tokens of prompts in one, clamped to 1 .. n_chunk, which is
+ * returned: for callers that learn of a cancel between steps only. Results stay the same bits. */
+int wick_engine_limit_prompts(wick_engine *engine, int n_tokens);
 bool wick_engine_idle(const wick_engine *engine);
 
 /* Stop a request; its event WICK_EVENT_DONE with WICK_FINISH_CANCELLED follows at the next step,

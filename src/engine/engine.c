@@ -191,6 +191,12 @@ void wick_request_withdraw(wick_engine *engine, engine_request *request) {
   request->id = 0;
 }
 
+int wick_engine_limit_prompts(wick_engine *engine, int n_tokens) {
+  if (n_tokens > engine->n_chunk) n_tokens = engine->n_chunk;
+  engine->n_prompt_step = n_tokens < 1 ? 1 : n_tokens;
+  return engine->n_prompt_step;
+}
+
 bool wick_engine_idle(const wick_engine *engine) {
   if (engine->next_event < engine->n_events) return false;
   for (int i = 0; i < engine->max_requests; i++)
@@ -250,13 +256,16 @@ static size_t schedule(wick_engine *engine, int *n_outputs) {
   *n_outputs = 0;
   for (int i = 0; i < engine->max_requests; i++) engine->requests[i].n_batch = 0;
   /* Decoding requests first: each waits for one token only. */
-  for (int decoding = 1; decoding >= 0; decoding--)
+  for (int decoding = 1; decoding >= 0; decoding--) {
+    if (!decoding && room - n > (size_t)engine->n_prompt_step)
+      room = n + (size_t)engine->n_prompt_step;
     for (engine_request *each = next_request(engine, 0); each && n < room;
          each = next_request(engine, each->id)) {
       size_t left = (size_t)(each->sequence->n_ids - each->sequence->n_computed);
       if (!each->admitted || each->n_batch || (left == 1) != decoding) continue;
       n = add_to_batch(engine, each, n, (int)(left < room - n ? left : room - n), n_outputs);
     }
+  }
   return n;
 }
 

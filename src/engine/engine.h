@@ -53,6 +53,7 @@ struct wick_engine {
   wick_kv_cache cache;
   wick_arena arena;
   int n_context, n_chunk, max_requests;
+  int n_prompt_step; /* most tokens of prompts in one step, at most n_chunk */
   bool prefix_reuse;
 
   engine_request *requests; /* [max_requests] */

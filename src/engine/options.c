@@ -57,7 +57,7 @@ wick_status wick_engine_choose(wick_engine *engine, const wick_engine_options *o
   if (options->n_threads < 0)
     return wick_fail(error, WICK_ERROR_ARGUMENT, "engine: expected at least 0 threads, found %d",
                      options->n_threads);
-  engine->n_chunk = n_chunk;
+  engine->n_chunk = engine->n_prompt_step = n_chunk;
   engine->max_requests = max_requests;
   *n_blocks = wick_kv_blocks_for(n_cache);
   return WICK_OK;

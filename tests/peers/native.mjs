@@ -4,7 +4,7 @@
 import { run, ToolError } from '../../tools/lib/run.mjs';
 import { inRoot } from '../../tools/lib/paths.mjs';
 
-/** @typedef {import('./rounds.mjs').Rates} Rates */
+/** @typedef {import('./rounds.mjs').Figures} Figures */
 /** @typedef {{ model: string, nPrompt: number, nDecode: number, threads: number }} Task */
 
 /** @param {Task} task */
@@ -29,7 +29,7 @@ function positive(name, rate) {
   throw new ToolError(`${name}: expected tokens a second, found ${rate}`);
 }
 
-/** @param {Task} task @returns {Promise<Rates & { level: string }>} */
+/** @param {Task} task @returns {Promise<Figures>} */
 export async function measureWick(task) {
   const found = await json([
     inRoot('build', 'wick'),
@@ -47,7 +47,7 @@ export async function measureWick(task) {
   };
 }
 
-/** @param {string} program @param {Task} task @returns {Promise<Rates>} */
+/** @param {string} program @param {Task} task @returns {Promise<Figures>} */
 export async function measureLlama(program, task) {
   /** @type {{ n_prompt: number, n_gen: number, n_threads: number, avg_ts: number }[]} */
   const found = await json([program, '-m', task.model, ...sizes(task), '-o', 'json']);

@@ -1,21 +1,22 @@
 // Two engines in turn, A B A B ..., and what their figures say: a machine's noise changes by the
 // minute and hits both alike, so each round gives one ratio and the rounds' median is the result.
 
-/** @typedef {{ prefill: number, decode: number }} Rates tokens a second */
 /** @typedef {{ median: number, least: number, most: number }} Spread */
-/** @typedef {'prefill' | 'decode'} Metric */
+/** @typedef {Record<string, any>} Figures What one measurement gave; numbers under the metrics. */
 
-/** @type {Metric[]} */
-export const metrics = ['prefill', 'decode'];
+/** What two engines compete in; of times the less is the better. */
+export const speed = { unit: 'tokens/s', metrics: ['prefill', 'decode'] };
+export const time = { unit: 'ms', metrics: ['firstToken'] };
 
 /**
  * @typedef {object} Contest
  * @property {string} where 'native' or 'chromium'
  * @property {string} peer
  * @property {number} threads
+ * @property {typeof speed} measure
  * @property {number} floor wick is to be this many times as fast
- * @property {(round: number) => Promise<Rates>} wick
- * @property {(round: number) => Promise<Rates>} other
+ * @property {(round: number) => Promise<Figures>} wick
+ * @property {(round: number) => Promise<Figures>} other
  */
 
 /**
@@ -23,16 +24,17 @@ export const metrics = ['prefill', 'decode'];
  * @property {string} where
  * @property {string} peer
  * @property {number} threads
- * @property {Metric} metric
- * @property {Spread} wick tokens a second
- * @property {Spread} other tokens a second
- * @property {Spread} ratio of the pairs
+ * @property {string} metric
+ * @property {string} unit
+ * @property {Spread} wick
+ * @property {Spread} other
+ * @property {Spread} ratio of the pairs: how many times as fast wick was
  * @property {number} floor
  * @property {boolean} met
  */
 
-/** @typedef {Pick<Contest, 'where' | 'peer' | 'threads' | 'floor'> & { pairs: Pair[] }} Played */
-/** @typedef {{ wick: Rates, other: Rates }} Pair */
+/** @typedef {Omit<Contest, 'wick' | 'other'> & { pairs: Pair[] }} Played */
+/** @typedef {{ wick: Figures, other: Figures }} Pair */
 
 /** @param {number[]} values at least one @returns {Spread} */
 export function spread(values) {
@@ -53,28 +55,30 @@ export async function play(contests, nRounds, say) {
   /** @type {Pair[][]} */
   const pairs = contests.map(() => []);
   for (let round = 0; round < nRounds; round++) {
-    for (const [i, { where, threads, peer, wick, other }] of contests.entries()) {
+    for (const [i, { where, threads, peer, measure, wick, other }] of contests.entries()) {
       const pair = { wick: await wick(round), other: await other(round) };
       pairs[i].push(pair);
-      const figures = metrics.map(
+      const figures = measure.metrics.map(
         (metric) => `${metric} ${pair.wick[metric].toFixed(1)} : ${pair.other[metric].toFixed(1)}`,
       );
       const name = `${where}, ${threads} thread${threads > 1 ? 's' : ''}`;
       say(`  round ${round + 1}/${nRounds}, ${name}, wick : ${peer}: ${figures.join(', ')}`);
     }
   }
-  return contests.map(({ where, peer, threads, floor }, i) => ({
-    ...{ where, peer, threads, floor },
+  return contests.map(({ where, peer, threads, measure, floor }, i) => ({
+    ...{ where, peer, threads, measure, floor },
     pairs: pairs[i],
   }));
 }
 
 /** @param {Played} played @returns {Row[]} */
-export function rows({ where, peer, threads, floor, pairs }) {
+export function rows({ where, peer, threads, measure, floor, pairs }) {
+  const { unit, metrics } = measure;
   return metrics.map((metric) => {
-    const ratio = spread(pairs.map(({ wick, other }) => wick[metric] / other[metric]));
+    const times = pairs.map(({ wick, other }) => wick[metric] / other[metric]);
+    const ratio = spread(unit === 'ms' ? times.map((value) => 1 / value) : times);
     return {
-      ...{ where, peer, threads, metric },
+      ...{ where, peer, threads, metric, unit },
       wick: spread(pairs.map((pair) => pair.wick[metric])),
       other: spread(pairs.map((pair) => pair.other[metric])),
       ...{ ratio, floor, met: ratio.median >= floor },
@@ -88,11 +92,11 @@ const words = (s, digits) =>
 
 /** A Markdown table. @param {Row[]} list */
 export function table(list) {
-  const head = ['where', 'threads', 'tokens/s', 'wick', 'peer', 'ratio', 'floor'];
+  const head = ['where', 'threads', 'measured', 'wick', 'peer', 'ratio', 'floor'];
   const body = list.map((row) => [
     `${row.where}, ${row.peer}`,
     String(row.threads),
-    row.metric,
+    `${row.metric}, ${row.unit}`,
     words(row.wick, 1),
     words(row.other, 1),
     words(row.ratio, 2),

@@ -168,6 +168,44 @@ static void test_cancel(tap *t, const wick_model *model) {
   wick_engine_free(engine);
 }
 
+/* Tokens of a long prompt that one step computes beside a request that decodes; -1 when the
+ * decoding one did not get its token. */
+static int prompt_step(tap *t, const wick_model *model, int limit) {
+  wick_engine *engine =
+      make(model, (wick_engine_options){.n_context = 128, .n_cache_tokens = 256, .n_chunk = 32});
+  int32_t ids[100];
+  test_prompt(ids, 100, wick_model_get_info(model)->n_vocab, 9);
+  wick_request request = {
+      .ids = ids, .n_ids = 1, .ignore_end = true, .sampling = wick_sampling_default()};
+  wick_request_id decoding, prefilling;
+  wick_error error = {0};
+  wick_event event;
+  bool ran = wick_engine_submit(engine, &request, &decoding, &error) == WICK_OK;
+  request.n_ids = 100;
+  ran = ran && wick_engine_submit(engine, &request, &prefilling, &error) == WICK_OK;
+  wick_engine_limit_prompts(engine, limit);
+  int n_done = 0, n_before = 0;
+  bool decoded = false;
+  for (int step = 0; ran && step < 2; step++) {
+    n_before = n_done;
+    decoded = false;
+    ran = wick_engine_step(engine, &error) == WICK_OK;
+    while (wick_engine_next(engine, &event)) {
+      if (event.id == prefilling) n_done = event.n_prompt_done;
+      if (event.id == decoding && event.type == WICK_EVENT_TOKEN) decoded = true;
+    }
+  }
+  CHECK(t, ran, "a prompt runs beside a request that decodes");
+  wick_engine_free(engine);
+  return decoded ? n_done - n_before : -1;
+}
+
+static void test_limit(tap *t, const wick_model *model) {
+  CHECK(t, prompt_step(t, model, 8) == 8, "a step computes as much of a prompt as is allowed");
+  CHECK(t, prompt_step(t, model, 0) == 1, "and at least one token of it");
+  CHECK(t, prompt_step(t, model, 1000) == 31, "and never more than the chunk, others included");
+}
+
 /* Many requests of a few families through a cache that holds only some of them. */
 static void test_pressure(tap *t, const wick_model *model) {
   enum { N = 60 };
@@ -229,6 +267,7 @@ int main(void) {
   test_refusals(&t, model);
   test_queued_events(&t, model);
   test_cancel(&t, model);
+  test_limit(&t, model);
   test_pressure(&t, model);
   test_room_after_evaluate(&t, model);
   wick_model_free(model);

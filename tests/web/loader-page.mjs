@@ -10,7 +10,7 @@ import { openPage } from './support.mjs';
  */
 export async function atPage(browser, url) {
   const opened = await openPage(browser);
-  await opened.page.goto(`${url}/icon.svg`);
+  await opened.page.goto(new URL('/icon.svg', url).href);
   return opened;
 }
 

@@ -76,13 +76,14 @@ async function serveOtherwise(url, change, answers) {
 /**
  * The same site without the headers that isolate a page.
  * @param {string} url
+ * @param {Record<string, Answer>} [answers] Others, by path.
  */
-export function serveNotIsolated(url) {
+export function serveNotIsolated(url, answers = {}) {
   const change = (/** @type {Record<string, string>} */ headers) => {
     delete headers['cross-origin-opener-policy'];
     delete headers['cross-origin-embedder-policy'];
   };
-  return serveOtherwise(url, change, {});
+  return serveOtherwise(url, change, answers);
 }
 
 /**

@@ -211,6 +211,14 @@ export class Engine {
     this.#call('wick_engine_step', this.pointer);
   }
 
+  /**
+   * @param {number} tokens Most of prompts in one step from now on.
+   * @returns {number} Those that this engine allows.
+   */
+  limitPrompts(tokens) {
+    return this.#wasm.exports.wick_engine_limit_prompts(this.pointer, tokens);
+  }
+
   /** @param {number} request */
   cancel(request) {
     this.#wasm.exports.wick_engine_cancel(this.pointer, request);

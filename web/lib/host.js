@@ -9,6 +9,7 @@
 import { Engine, EngineError } from './engine.js';
 import { bytesOf, openParts } from './files.js';
 import { loadModel } from './loader.js';
+import { Pace } from './pace.js';
 import { chooseBuild } from './probe.js';
 import { createMemory, instantiate, Wasm } from './wasm.js';
 
@@ -39,6 +40,8 @@ class Host {
   #waiting = [];
   /** The page's id of each of the engine's requests. @type {Map<number, number>} */
   #live = new Map();
+  /** Null on shared memory, where a cancel is seen within a step. @type {Pace | null} */
+  #pace = null;
   #running = false;
   #freed = false;
 
@@ -134,6 +137,7 @@ class Host {
     if (parallel) await this.#startPool(module, wasm, engine, choice.threads - 1);
     const end = performance.now();
     this.#engine = engine;
+    this.#pace = parallel ? null : new Pace();
     const missing = choice.threads - engine.threads;
     /** @type {Info} */
     const info = {
@@ -204,8 +208,13 @@ class Host {
   #step(engine) {
     try {
       this.#submit(engine);
+      const pace = this.#pace;
+      if (pace) pace.tokens = engine.limitPrompts(pace.tokens);
+      const began = performance.now();
       engine.step();
-      this.#emit(engine);
+      const milliseconds = performance.now() - began;
+      // What has more of its prompt left took all that it was allowed.
+      if (this.#emit(engine)) pace?.took(milliseconds);
     } catch (error) {
       if (isTrap(error)) throw error;
       for (const [request, id] of this.#live) {
@@ -236,11 +245,16 @@ class Host {
     }
   }
 
-  /** @param {Engine} engine */
+  /**
+   * @param {Engine} engine
+   * @returns {boolean} Whether some prompt has more to come.
+   */
   #emit(engine) {
     /** @type {Map<number, Piece[]>} */
     const pieces = new Map();
+    let unfinished = false;
     for (let event; (event = engine.next());) {
+      if (event.piece.type === 'prompt') unfinished = true;
       const id = this.#live.get(event.request);
       if (id === undefined) continue;
       if (event.piece.type === 'done') this.#live.delete(event.request);
@@ -249,6 +263,7 @@ class Host {
       pieces.set(id, list);
     }
     for (const [id, list] of pieces) this.#post({ type: 'pieces', id, pieces: list });
+    return unfinished;
   }
 
   /**

@@ -19,11 +19,23 @@ import { load } from '../../../web/lib/index.js';
  * @property {number} nDecoded Tokens after the first.
  * @property {{ prefill: number, decode: number } | null} own The engine's own figures.
  *
+ * @typedef {object} Stop How long an abort took.
+ * @property {number} at Milliseconds after the request.
+ * @property {number} milliseconds From the abort until all work had ended.
+ * @property {boolean} prefilling Whether the prompt was still being computed.
+ *
+ * @typedef {object} Cold Milliseconds from the navigation to a page on.
+ * @property {number} firstToken
+ * @property {number} loaded When the engine had its model.
+ * @property {number} nPrompt
+ *
  * @typedef {object} Engine
  * @property {Record<string, string | number>} about What runs.
  * @property {(text: string, length: number) => Promise<string[]>} cut The text's pieces of so many
  *   tokens each.
  * @property {(prompt: string, nDecode: number) => Promise<Timing>} measure
+ * @property {(prompt: number[], at: number) => Promise<Stop>} abort A request, at so many
+ *   milliseconds after its beginning.
  */
 
 /** Counts tokens as they reach the page. */
@@ -93,6 +105,23 @@ async function openWick({ model: url, threads, context }) {
       }
       return stopwatch.timing(nComputed, null);
     },
+    abort: async (prompt, at) => {
+      const controller = new AbortController();
+      const { signal } = controller;
+      let aborted = 0;
+      let prefilling = true;
+      setTimeout(() => {
+        aborted = performance.now();
+        controller.abort();
+      }, at);
+      try {
+        for await (const piece of model.generate(prompt, { signal, ignoreEnd: true }))
+          if (piece.type === 'token' && !signal.aborted) prefilling = false;
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      }
+      return { at, milliseconds: performance.now() - aborted, prefilling };
+    },
   };
 }
 
@@ -119,6 +148,9 @@ async function openWllama({ model, threads, context }) {
     about: { llama: module.Wllama.getLibllamaVersion(), threads: found },
     cut: async () => {
       throw new Error('wllama: it has no tokenizer to ask');
+    },
+    abort: async () => {
+      throw new Error('wllama: only wick is measured');
     },
     measure: async (prompt, nDecode) => {
       const stopwatch = new Stopwatch();
@@ -148,3 +180,17 @@ async function openWllama({ model, threads, context }) {
 /** @param {Settings} settings */
 export const open = (settings) =>
   settings.engine === 'wick' ? openWick(settings) : openWllama(settings);
+
+/**
+ * From the navigation to this page until the first token: nothing is here before.
+ * @param {Settings} settings
+ * @param {string} prompt
+ * @returns {Promise<Cold>}
+ */
+export async function cold(settings, prompt) {
+  const engine = await open(settings);
+  const loaded = performance.now();
+  const { prefill, nPrompt } = await engine.measure(prompt, 1);
+  // performance.now() counts from the navigation on.
+  return { firstToken: loaded + (1000 * nPrompt) / prefill, loaded, nPrompt };
+}
