@@ -7,7 +7,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { INDEX, inOrder, shardsOf } from '../web/lib/sources.js';
+import { ggufParts, INDEX, inOrder, shardsOf } from '../web/lib/sources.js';
 
 /**
  * @param {string} name
@@ -19,7 +19,11 @@ export async function pathParts(name) {
   if (!stats.isFile())
     throw new Error(`wick: ${file}: expected a model file or folder, found ${kindOf(stats)}`);
   const part = { name: path.basename(file), path: file };
-  if (/\.gguf$/i.test(file)) return [part];
+  if (/\.gguf$/i.test(file))
+    return ggufParts(part.name).map((name) => ({
+      name,
+      path: path.join(path.dirname(file), name),
+    }));
   if (!/\.safetensors$/i.test(file))
     throw new Error(
       `wick: ${file}: expected a .gguf or .safetensors file or a folder, found another file`,

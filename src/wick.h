@@ -84,9 +84,10 @@ enum {
 wick_status wick_loader_new(const wick_load_options *options, wick_loader **out, wick_error *error);
 
 /* Begin the next file. name: its name or path, which errors give and whose end decides its kind:
- * *.gguf alone, or the files of a Hugging Face folder in this order: config.json, tokenizer.json,
- * tokenizer_config.json (optional), chat_template.jinja (optional), then *.safetensors (every
- * shard). total_bytes: the file's size. The previous file must be complete. */
+ * *.gguf (of a split model every part, in order), or the files of a Hugging Face folder in this
+ * order: config.json, tokenizer.json, tokenizer_config.json (optional), chat_template.jinja
+ * (optional), then *.safetensors (every shard). total_bytes: the file's size. The previous file
+ * must be complete. */
 wick_status wick_loader_begin(wick_loader *loader, const char *name, uint64_t total_bytes,
                               wick_error *error);
 
@@ -104,8 +105,8 @@ wick_status wick_loader_finish(wick_loader *loader, wick_model **out, wick_error
 void wick_loader_free(wick_loader *loader);
 
 #ifndef __wasm__
-/* Load a .gguf file, a .safetensors file (its folder's config.json and tokenizer.json are used) or
- * a model folder by mmap. */
+/* Load a .gguf file (of a split model any part stands for all), a .safetensors file (its folder's
+ * config.json and tokenizer.json are used) or a model folder by mmap. */
 wick_status wick_model_open(const char *path, const wick_load_options *options, wick_model **out,
                             wick_error *error);
 #endif

@@ -237,6 +237,7 @@ static wick_status put_metadata(wick_gguf_builder *b, convert_source *source,
     for (size_t i = 0; i < source->gguf.n_values; i++) {
       const wick_gguf_value *value = &source->gguf.values[i];
       bool replaced = wick_string_equal(value->key, "general.alignment") ||
+                      (value->key.n > 6 && memcmp(value->key.data, "split.", 6) == 0) ||
                       (target->has_type && (wick_string_equal(value->key, "general.file_type")));
       if (!replaced) wick_gguf_put_value(b, value);
     }

@@ -70,16 +70,43 @@ static wick_status add_tensors(convert_source *source, const char *path,
   return WICK_OK;
 }
 
-static wick_status open_gguf(convert_source *source, wick_error *error) {
+/* Part number of a GGUF model; the first has the metadata. */
+static wick_status add_part(convert_source *source, const char *path, uint64_t number,
+                            uint64_t *n_parts, wick_error *error) {
   const wick_file_map *map;
+  wick_gguf gguf;
   uint64_t need;
+  WICK_TRY(map_file(source, path, &map, error));
+  WICK_TRY(wick_gguf_parse(path, map->data, map->n_bytes, map->n_bytes, &source->arena, &gguf,
+                           &need, error));
+  WICK_TRY(wick_gguf_check_part(path, &gguf, number, n_parts, error));
+  if (number == 0) {
+    source->gguf = gguf;
+    WICK_TRY(wick_config_from_gguf(path, &gguf, &source->config, error));
+    source->config.tied_head = true;
+  }
+  if (wick_tensor_table_find(&gguf.tensors, "output.weight")) source->config.tied_head = false;
+  return add_tensors(source, path, &gguf.tensors, map->data, error);
+}
+
+static wick_status open_gguf(convert_source *source, wick_error *error) {
+  const char *slash = strrchr(source->path, '/');
+  wick_weight_files parts = {0};
+  uint64_t n_parts = 0;
   source->is_gguf = true;
-  WICK_TRY(map_file(source, source->path, &map, error));
-  WICK_TRY(wick_gguf_parse(source->path, map->data, map->n_bytes, map->n_bytes, &source->arena,
-                           &source->gguf, &need, error));
-  WICK_TRY(wick_config_from_gguf(source->path, &source->gguf, &source->config, error));
-  source->config.tied_head = wick_tensor_table_find(&source->gguf.tensors, "output.weight") == NULL;
-  return add_tensors(source, source->path, &source->gguf.tensors, map->data, error);
+  WICK_TRY(wick_path_folder(source->folder, source->path, error));
+  wick_status status =
+      wick_weight_files_parts(source->path, slash ? slash + 1 : source->path, &parts, error);
+  for (size_t i = 0; status == WICK_OK && i < parts.n; i++) {
+    char path[WICK_PATH_BYTES];
+    status = wick_path_join(path, source->folder, parts.items[i], error);
+    if (status == WICK_OK) status = add_part(source, path, i, &n_parts, error);
+  }
+  if (status == WICK_OK && parts.n < n_parts)
+    status = wick_fail(error, WICK_ERROR_FORMAT, "%s: expected a model of %llu parts, found %zu",
+                       source->path, (unsigned long long)n_parts, parts.n);
+  wick_weight_files_free(&parts);
+  return status;
 }
 
 static wick_status add_shard(convert_source *source, const char *name, wick_error *error) {

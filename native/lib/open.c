@@ -92,18 +92,6 @@ static wick_status load(const source *from, const wick_load_options *options, wi
   return status;
 }
 
-/* A shard of several ("model-00001-of-00003.safetensors") stands for all. */
-static bool is_shard(const char *name) {
-  static const char tail[] = "-00000-of-00000.safetensors";
-  size_t n = strlen(name), m = sizeof tail - 1;
-  if (n <= m) return false;
-  for (size_t i = 0; i < m; i++) {
-    char c = name[n - m + i];
-    if (tail[i] == '0' ? c < '0' || c > '9' : c != tail[i]) return false;
-  }
-  return true;
-}
-
 /* The folder and the weight files that path means. */
 static wick_status find_files(const char *path, source *out, wick_error *error) {
   struct stat info;
@@ -122,8 +110,10 @@ static wick_status find_files(const char *path, source *out, wick_error *error) 
                      "%s: expected a .gguf or .safetensors file or a folder, found another", path);
   }
   WICK_TRY(wick_path_folder(out->folder, path, error));
-  if (is_shard(name)) return wick_weight_files_list(out->folder, &out->weights, error);
-  return wick_weight_files_add(&out->weights, path, name, strlen(name), error);
+  int n;
+  if (wick_weight_files_is_part(name, ".safetensors", &n)) /* one of several stands for all */
+    return wick_weight_files_list(out->folder, &out->weights, error);
+  return wick_weight_files_parts(path, name, &out->weights, error);
 }
 
 wick_status wick_model_open(const char *path, const wick_load_options *options, wick_model **out,

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,5 +108,36 @@ wick_status wick_weight_files_list(const char *folder, wick_weight_files *list, 
                      *folder ? folder : ".");
   }
   qsort(list->items, list->n, sizeof *list->items, by_name);
+  return WICK_OK;
+}
+
+bool wick_weight_files_is_part(const char *name, const char *ending, int *n) {
+  static const char numbers[] = "-00000-of-00000";
+  size_t n_name = strlen(name), n_numbers = sizeof numbers - 1, n_ending = strlen(ending);
+  if (n_name <= n_numbers + n_ending || !wick_ends_with(name, ending)) return false;
+  const char *at = name + n_name - n_ending - n_numbers;
+  for (size_t i = 0; i < n_numbers; i++)
+    if (numbers[i] == '0' ? at[i] < '0' || at[i] > '9' : at[i] != numbers[i]) return false;
+  *n = atoi(at + n_numbers - 5);
+  return true;
+}
+
+wick_status wick_weight_files_parts(const char *folder, const char *name, wick_weight_files *list,
+                                    wick_error *error) {
+  int n;
+  size_t n_name = strlen(name);
+  if (!wick_weight_files_is_part(name, ".gguf", &n))
+    return wick_weight_files_add(list, folder, name, n_name, error);
+  char part[WICK_PATH_BYTES];
+  if (n_name >= sizeof part)
+    return wick_fail(error, WICK_ERROR_ARGUMENT, "%s: expected a shorter name", name);
+  int n_stem = (int)(n_name - strlen("-00000-of-00000.gguf"));
+  for (int i = 1; i <= n; i++) {
+    snprintf(part, sizeof part, "%.*s-%05d-of-%05d.gguf", n_stem, name, i, n);
+    WICK_TRY(wick_weight_files_add(list, folder, part, n_name, error));
+  }
+  if (n == 0)
+    return wick_fail(error, WICK_ERROR_FORMAT, "%s: expected a part of at least 1, found of 0",
+                     name);
   return WICK_OK;
 }

@@ -171,12 +171,6 @@ static wick_status use_value(parser *p, const wick_gguf_value *value) {
           "%s: general.alignment: expected a power of two up to %d, found another value", p->name,
           MAX_ALIGNMENT);
     p->alignment = number;
-  } else if (wick_string_equal(value->key, "split.count")) {
-    if (!wick_gguf_value_u64(value, &number) || number > 1)
-      return wick_fail(p->error, WICK_ERROR_UNSUPPORTED,
-                       "%s: split.count: expected a model in one file, found one of several parts "
-                       "(join them with llama-gguf-split --merge)",
-                       p->name);
   }
   return WICK_OK;
 }

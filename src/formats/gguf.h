@@ -47,6 +47,14 @@ wick_status wick_gguf_parse(const char *name, const uint8_t *data, uint64_t n_by
                             uint64_t total_bytes, wick_arena *arena, wick_gguf *out, uint64_t *need,
                             wick_error *error);
 
+enum { WICK_GGUF_MAX_PARTS = 4096 };
+
+/* A model may be split over files, as llama-gguf-split does it: the first holds the metadata, each
+ * some tensors. Check that this header is part number (from 0) of its model. *n_parts is set at
+ * part 0, to 1 where the model is whole, and must be the same ever after. */
+wick_status wick_gguf_check_part(const char *name, const wick_gguf *gguf, uint64_t number,
+                                 uint64_t *n_parts, wick_error *error);
+
 const wick_gguf_value *wick_gguf_find(const wick_gguf *gguf, const char *key);
 
 /* A scalar of any integer type that fits, of any float type, a bool or a string; false when the

@@ -96,3 +96,24 @@ bool wick_gguf_get_string(const wick_gguf *gguf, const char *key, wick_string *o
   uint64_t at = 0;
   return value && !value->is_array && wick_gguf_next_string(value, &at, out);
 }
+
+wick_status wick_gguf_check_part(const char *name, const wick_gguf *gguf, uint64_t number,
+                                 uint64_t *n_parts, wick_error *error) {
+  uint64_t found = 0, count = 1;
+  if (wick_gguf_find(gguf, "split.count") &&
+      (!wick_gguf_get_u64(gguf, "split.count", &count) || count < 1 || count > WICK_GGUF_MAX_PARTS))
+    return wick_fail(error, WICK_ERROR_FORMAT,
+                     "%s: split.count: expected a number from 1 to %d, found another value", name,
+                     WICK_GGUF_MAX_PARTS);
+  if (count > 1 && (!wick_gguf_get_u64(gguf, "split.no", &found) || found >= count))
+    return wick_fail(error, WICK_ERROR_FORMAT,
+                     "%s: split.no: expected a number below %llu, found another value", name,
+                     (unsigned long long)count);
+  if (number == 0) *n_parts = count;
+  if (found != number || count != *n_parts)
+    return wick_fail(error, WICK_ERROR_FORMAT,
+                     "%s: expected part %llu of %llu, found part %llu of %llu", name,
+                     (unsigned long long)number + 1, (unsigned long long)*n_parts,
+                     (unsigned long long)found + 1, (unsigned long long)count);
+  return WICK_OK;
+}

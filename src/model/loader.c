@@ -22,6 +22,8 @@ struct wick_loader {
   wick_pool *pool;
   bool failed; /* takes nothing more */
   bool has_config, has_weights;
+  uint64_t n_gguf_parts,
+      n_gguf_done; /* files of a GGUF model: in all, and with their header read */
 
   file_kind kind;
   char *name; /* in the model's arena */
@@ -134,8 +136,11 @@ static wick_status begin(wick_loader *loader, const char *name, uint64_t total_b
                 loader->chat_template.n;
   if (kind == FILE_GGUF && folder)
     return wick_fail(error, WICK_ERROR_ARGUMENT,
-                     "%s: expected a .gguf file alone, found files of a folder before it", name);
-  if (loader->has_weights && (kind != FILE_SAFETENSORS || !loader->has_config))
+                     "%s: expected .gguf files alone, found files of a folder before it", name);
+  bool more = kind == FILE_SAFETENSORS
+                  ? loader->has_config
+                  : kind == FILE_GGUF && loader->n_gguf_done < loader->n_gguf_parts;
+  if (loader->has_weights && !more)
     return wick_fail(error, WICK_ERROR_ARGUMENT, "%s: expected no more files, found one", name);
   bool whole = kind != FILE_GGUF && kind != FILE_SAFETENSORS;
   if (whole && total_bytes > whole_file_cap(kind))
@@ -190,8 +195,10 @@ static wick_status use_whole_file(wick_loader *loader, wick_error *error) {
 static wick_status use_gguf_header(wick_loader *loader, const wick_gguf *gguf, wick_error *error) {
   wick_model *model = loader->model;
   wick_config *config = &model->config;
+  WICK_TRY(
+      wick_gguf_check_part(loader->name, gguf, loader->n_gguf_done, &loader->n_gguf_parts, error));
+  if (loader->n_gguf_done++ > 0) return wick_intake_bind(&loader->intake, &gguf->tensors, error);
   WICK_TRY(wick_config_from_gguf(loader->name, gguf, config, error));
-  config->tied_head = !wick_tensor_table_find(&gguf->tensors, "output.weight");
   model->layers = WICK_ARENA_ARRAY(&model->arena, wick_layer, (uint64_t)config->n_layers);
   if (!model->layers) return no_memory(loader, error);
   wick_string title;
@@ -336,7 +343,13 @@ static wick_status finish(wick_loader *loader, wick_model **out, wick_error *err
   if (!loader->has_weights)
     return wick_fail(error, WICK_ERROR_ARGUMENT, "%s: expected weights, found none",
                      loader->name ? loader->name : "model");
+  if (loader->n_gguf_done < loader->n_gguf_parts)
+    return wick_fail(error, WICK_ERROR_FORMAT, "%s: expected a model of %llu parts, found %llu",
+                     loader->name, (unsigned long long)loader->n_gguf_parts,
+                     (unsigned long long)loader->n_gguf_done);
   wick_model *model = loader->model;
+  /* A GGUF file says so by having no output.weight. */
+  if (loader->n_gguf_done && !model->output.data) model->config.tied_head = true;
   WICK_TRY(wick_model_check_complete(model, loader->name, error));
   if (!model->tokenizer) WICK_TRY(make_tokenizer(loader, error));
   int n_tokens = wick_tokenizer_get_info(model->tokenizer)->n_vocab;

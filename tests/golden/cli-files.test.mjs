@@ -192,6 +192,28 @@ test("convert --force replaces a model's folder, and no other", { skip: noComman
   assert.ok(existsSync(path.join(scratch, 'empty', 'model.safetensors')));
 });
 
+test('convert: a split model becomes one file, whatever part is named', { skip: noCommand }, () => {
+  const split = path.join(generality, '..', 'split');
+  /** @param {string} file */
+  const shown = (file) => {
+    const { metadata, tensors } = JSON.parse(succeed(['info', file, '--json']).stdout);
+    const sizes = tensors.map((/** @type {any} */ t) => [t.name, t.type, String(t.shape)]);
+    return { metadata, sizes: sizes.sort() };
+  };
+  succeed(['convert', path.join(split, 'qwen2_untied_q4_1-00002-of-00004.gguf'), 'joined.gguf']);
+  assert.deepEqual(shown('joined.gguf'), shown(path.join(generality, 'qwen2_untied_q4_1.gguf')));
+
+  const first = readFileSync(path.join(split, 'qwen2_untied_q4_1-00001-of-00004.gguf'));
+  writeFileSync(path.join(scratch, 'first.gguf'), first);
+  for (const command of [
+    ['run', 'first.gguf', '-p', 'x'],
+    ['convert', 'first.gguf', 'x.gguf'],
+  ])
+    refuse(1, command, /^wick: first\.gguf: expected a model of 4 parts, found 1\n$/);
+  writeFileSync(path.join(scratch, 'first-00001-of-00002.gguf'), first);
+  refuse(1, ['run', 'first-00001-of-00002.gguf', '-p', 'x'], /first-00002-of-00002\.gguf: No such/);
+});
+
 test('ppl: what is no number is null in its JSON', { skip: noCommand }, () => {
   const source = path.join(generality, 'type_f32.gguf');
   const { tensors } = JSON.parse(succeed(['info', source, '--json']).stdout);

@@ -110,6 +110,16 @@ describe('the tiny model in float32', () => {
   }
 });
 
+test('a model split over files: any part stands for all, and gives the whole one its bits', () => {
+  const whole = golden('generality/qwen2_untied_q4_1.gguf');
+  const ids = Array.from({ length: 40 }, (_, i) => 3 + 5 * i);
+  const expected = runLogits(whole, ids, { exact: false }).rows;
+  for (const part of ['00001', '00003']) {
+    const split = golden(`split/qwen2_untied_q4_1-${part}-of-00004.gguf`);
+    assert.deepEqual(runLogits(split, ids, { exact: false }).rows, expected);
+  }
+});
+
 describe('every architecture and type', () => {
   for (const testCase of readJson('generality.json').models) {
     const { name, ids, positions, tolerance, fast_tolerance: fastTolerance } = testCase;

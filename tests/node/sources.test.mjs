@@ -12,6 +12,8 @@ import { golden } from './support.mjs';
 
 const FOLDER = `${golden}generality/qwen2_sharded_bf16/`;
 const FILE = `${golden}generality/llama3_f16_gguf.gguf`;
+const SPLIT = `${golden}split/`;
+const PARTS = [1, 2, 3, 4].map((n) => `qwen2_untied_q4_1-0000${n}-of-00004.gguf`);
 const bytes = readFileSync(FILE);
 
 /** @type {Record<string, (response: import('node:http').ServerResponse) => void>} */
@@ -50,6 +52,8 @@ before(async () => {
     const page = PAGES[url];
     try {
       if (page) page(response);
+      else if (url.startsWith('/split/') && url.endsWith('?token=x'))
+        response.end(readFileSync(SPLIT + url.slice('/split/'.length, -'?token=x'.length)));
       else response.end(readFileSync(FOLDER + url.replace('/folder/', '')));
     } catch {
       response.writeHead(404).end('none');
@@ -110,4 +114,26 @@ test('the files of a folder go in the order that the engine reads', async () => 
     ['config.json', 'tokenizer.json', 'model-1.safetensors', 'model-2.safetensors'],
   );
   await assert.rejects(partsOf(files.slice(0, 3), ''), /the files: expected a file config.json/);
+});
+
+test('a split model is all its parts: from a path, an address and files, by any of them', async () => {
+  const ids = Array.from({ length: 30 }, (_, i) => 3 + 7 * i);
+  /** @param {Parameters<typeof load>[0]} source */
+  const logitsOf = async (source) => {
+    const model = await load(source);
+    const { logits } = await model.evaluate(ids);
+    await model.free();
+    return logits;
+  };
+  const expected = await logitsOf(`${golden}generality/qwen2_untied_q4_1.gguf`);
+  const files = PARTS.map((name) => new File([readFileSync(SPLIT + name)], name));
+  const [last, first, ...middle] = [files[3], files[0], files[1], files[2]];
+  const sources = [SPLIT + PARTS[0], SPLIT + PARTS[2], `${base}/split/${PARTS[1]}?token=x`];
+  for (const source of [...sources, [last, ...middle, first]])
+    assert.deepEqual(await logitsOf(source), expected);
+  await assert.rejects(
+    load(files.slice(0, 3)),
+    /^Error: wick: .*00003-of-00004\.gguf: expected a model of 4 parts, found 3$/,
+  );
+  await assert.rejects(load([files[1]]), /expected part 1 of 4, found part 2 of 4$/);
 });

@@ -223,9 +223,6 @@ static void check_forged_values(tap *t) {
   append_u32_value(&b, "a.key", 1);
   append_u32_value(&b, "a.key", 2);
   expect(t, &b, WICK_ERROR_FORMAT, "a.key twice", "a key that stands there twice");
-  append_preamble(&b, 3, 0, 1);
-  append_u32_value(&b, "split.count", 2);
-  expect(t, &b, WICK_ERROR_UNSUPPORTED, "split.count", "one part of a split model");
   static const uint32_t alignments[] = {0, 24, 1u << 21, UINT32_MAX};
   for (size_t i = 0; i < sizeof alignments / sizeof *alignments; i++) {
     append_preamble(&b, 3, 0, 1);

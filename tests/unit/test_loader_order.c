@@ -1,14 +1,16 @@
 /* wick.h says which files come in which order; every other order is refused, by name. */
 #include "engine_support.h"
 
-enum { MOST = 4 };
+enum { MOST = 5 };
 
 typedef struct row {
   const char *what;
-  const char *files[MOST]; /* of the folder or, if it ends in .gguf, of tests/golden/generality */
+  const char *files[MOST]; /* of the folder or, ending in .gguf, of tests/golden/generality */
   wick_status status;      /* of the last */
   const char *message;
 } row;
+
+#define PART(n) "../split/qwen2_untied_q4_1-0000" #n "-of-00004.gguf"
 
 static const row rows[] = {
     {"a .gguf file alone", {"type_f32.gguf"}, WICK_OK, ""},
@@ -20,11 +22,11 @@ static const row rows[] = {
     {"a .gguf file after a configuration",
      {"config.json", "type_f32.gguf"},
      WICK_ERROR_ARGUMENT,
-     "type_f32.gguf: expected a .gguf file alone"},
+     "type_f32.gguf: expected .gguf files alone"},
     {"a .gguf file after a tokenizer",
      {"tokenizer.json", "type_f32.gguf"},
      WICK_ERROR_ARGUMENT,
-     "type_f32.gguf: expected a .gguf file alone"},
+     "type_f32.gguf: expected .gguf files alone"},
     {"weights after a .gguf file",
      {"type_f32.gguf", "model.safetensors"},
      WICK_ERROR_ARGUMENT,
@@ -36,7 +38,33 @@ static const row rows[] = {
     {"a .gguf file after a folder's weights",
      {"config.json", "tokenizer.json", "model.safetensors", "type_f32.gguf"},
      WICK_ERROR_ARGUMENT,
-     "type_f32.gguf: expected a .gguf file alone"},
+     "type_f32.gguf: expected .gguf files alone"},
+    {"all parts of a split model", {PART(1), PART(2), PART(3), PART(4)}, WICK_OK, ""},
+    {"a later part first", {PART(2)}, WICK_ERROR_FORMAT, "expected part 1 of 4, found part 2 of 4"},
+    {"a part twice",
+     {PART(1), PART(2), PART(2)},
+     WICK_ERROR_FORMAT,
+     "00002-of-00004.gguf: expected part 3 of 4, found part 2 of 4"},
+    {"a part left out",
+     {PART(1), PART(2), PART(4)},
+     WICK_ERROR_FORMAT,
+     "00004-of-00004.gguf: expected part 3 of 4, found part 4 of 4"},
+    {"the last parts missing",
+     {PART(1), PART(2), PART(3)},
+     WICK_ERROR_FORMAT,
+     "00003-of-00004.gguf: expected a model of 4 parts, found 3"},
+    {"a whole model's file among the parts",
+     {PART(1), "type_f32.gguf"},
+     WICK_ERROR_FORMAT,
+     "type_f32.gguf: expected part 2 of 4, found part 1 of 1"},
+    {"a part after a whole model's file",
+     {"type_f32.gguf", PART(2)},
+     WICK_ERROR_ARGUMENT,
+     "expected no more files"},
+    {"another file after all parts",
+     {PART(1), PART(2), PART(3), PART(4), "config.json"},
+     WICK_ERROR_ARGUMENT,
+     "config.json: expected no more files"},
     {"a file of another kind", {"readme.txt"}, WICK_ERROR_UNSUPPORTED, "readme.txt: expected"},
 };
 

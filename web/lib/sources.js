@@ -1,6 +1,6 @@
 /**
- * What a caller names as a model, as the list of files that the engine reads, in its order: one
- * .gguf file, or a folder in Hugging Face's layout.
+ * What a caller names as a model, as the list of files that the engine reads, in its order: a .gguf
+ * file, all parts of one that was split, or a folder in Hugging Face's layout.
  *
  * @import { Part } from './messages.js'
  * @typedef {string | URL | Blob | ArrayBuffer | ArrayBufferView | Iterable<File>} Source
@@ -64,6 +64,7 @@ function urlOf(address, base) {
  */
 export function inOrder(parts, where) {
   if (parts.length === 1) return parts;
+  if (parts.every(({ name }) => GGUF_PART.test(name))) return parts.sort(byName);
   const named = new Map(parts.map((part) => [part.name, part]));
   /** @type {Part[]} */
   const ordered = [];
@@ -76,7 +77,30 @@ export function inOrder(parts, where) {
   const weights = parts.filter(({ name }) => name.endsWith('.safetensors'));
   if (!weights.length)
     throw new Error(`wick: ${where}: expected a .safetensors file in it, found none`);
-  return [...ordered, ...weights.sort((a, b) => (a.name < b.name ? -1 : 1))];
+  return [...ordered, ...weights.sort(byName)];
+}
+
+/** @param {Part} a @param {Part} b */
+const byName = (a, b) => (a.name < b.name ? -1 : 1);
+
+/** The end of a name of one part of a .gguf file that was split, as llama-gguf-split gives it. */
+const GGUF_PART = /-\d{5}-of-(\d{5})\.gguf$/i;
+const MOST_PARTS = 4096; // as src/formats/gguf.h has it
+
+/**
+ * The names of all parts of a split .gguf file, in order, where the name is one of them; else the
+ * name alone.
+ * @param {string} name
+ */
+export function ggufParts(name) {
+  const match = GGUF_PART.exec(name);
+  const n = Number(match?.[1] ?? 0);
+  if (!match || n < 1 || n > MOST_PARTS) return [name];
+  const end = name.slice(-'.gguf'.length);
+  return Array.from({ length: n }, (_, i) => {
+    const number = String(i + 1).padStart(5, '0');
+    return `${name.slice(0, match.index)}-${number}-of-${match[1]}${end}`;
+  });
 }
 
 /**
@@ -88,12 +112,28 @@ function urlParts(url) {
   if (!url.pathname.startsWith('/')) return [{ name: 'model.gguf', url: href }]; // blob:, data:
   const name = lastName(url);
   if (name.endsWith('.json')) return [{ name, url: href, list: 'manifest' }];
-  if (name !== '' && !name.endsWith('.safetensors')) return [{ name: ggufName(name), url: href }];
+  if (name !== '' && !name.endsWith('.safetensors')) return ggufUrls(ggufName(name), url);
   /** @type {Part[]} */
   const folder = FOLDER_FILES.map((file) => ({ ...file, url: new URL(file.name, url).href }));
   if (name !== '') return [...folder, { name, url: href }];
   const index = new URL(INDEX, url).href;
   return [...folder, { name: INDEX, url: index, optional: true, list: 'index' }];
+}
+
+/**
+ * Each part's address is the given one with the other's name in it, its query kept.
+ * @param {string} name
+ * @param {URL} url
+ * @returns {Part[]}
+ */
+function ggufUrls(name, url) {
+  const names = ggufParts(name);
+  if (names.length === 1) return [{ name, url: url.href }];
+  return names.map((part) => {
+    const own = new URL(url);
+    own.pathname = own.pathname.replace(/[^/]*$/, encodeURIComponent(part));
+    return { name: part, url: own.href };
+  });
 }
 
 /** @param {URL} url */
