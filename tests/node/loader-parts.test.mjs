@@ -13,7 +13,7 @@ import { root } from './support.mjs';
 
 test('SHA-256 of pieces is that of the whole, for every length up to four blocks', async () => {
   const module = await WebAssembly.compile(readFileSync(`${root}dist/wasm/wick-st.wasm`));
-  const memory = createMemory(false, 1 << 24);
+  const memory = createMemory(false);
   const wasm = new Wasm(await instantiate(module, memory), memory);
   const hash = wasm.allocate(wasm.sizeOf('wick_sha256'));
   const data = wasm.allocate(1 << 16);
@@ -32,6 +32,34 @@ test('SHA-256 of pieces is that of the whole, for every length up to four blocks
   for (let n = 0; n <= 256; n++) for (const step of [1, 7, 64, 65, 300]) check(n, step);
   for (const step of [1000, 4096, 65536]) check(65536, step);
 });
+
+for (const shared of [false, true]) {
+  test(`memory grows to 4 GB, or as far as a device has room: shared ${shared}`, (t) => {
+    const { Memory } = WebAssembly;
+    t.after(() => (WebAssembly.Memory = Memory));
+    const pages = (/** @type {WebAssembly.Memory} */ memory) => memory.buffer.byteLength / 65536;
+    const whole = createMemory(shared);
+    assert.equal(pages(whole), 32);
+    assert.equal(whole.grow(65536 - 32), 32);
+    WebAssembly.Memory = class extends Memory {
+      /** @param {WebAssembly.MemoryDescriptor} descriptor */
+      constructor(descriptor) {
+        if (Number(descriptor.maximum) > 20_000) throw new RangeError('could not allocate memory');
+        super(descriptor);
+      }
+    };
+    const less = createMemory(shared);
+    assert.equal(less.grow(16384 - 32), 32);
+    assert.throws(() => less.grow(1), RangeError);
+    WebAssembly.Memory = class extends Memory {
+      constructor() {
+        super({ initial: 1, maximum: 1 });
+        throw new RangeError('could not allocate memory');
+      }
+    };
+    assert.throws(() => createMemory(shared), /could not allocate/);
+  });
+}
 
 test('a name of the Hugging Face hub is an address there', async () => {
   const [part] = await partsOf('hf:owner/some.repo/sub dir/model.Q4_1.gguf', '');

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { load } from '../../node/index.js';
-import { collect, golden } from './support.mjs';
+import { collect, golden, tiny } from './support.mjs';
 
 const FILE = `${golden}generality/llama3_f16_gguf.gguf`;
 const PROMPT = [5, 6, 7, 8, 9, 10, 11];
@@ -159,6 +159,16 @@ describe('loading and freeing', () => {
     ])
       assert.deepEqual(await answerOf(source), expected);
   });
+
+  for (const build of /** @type {const} */ (['st', 'mt'])) {
+    test(`build ${build}: memory is as much as the options need`, async () => {
+      const needs = { context: 64, chunk: 1 << 14 }; // much beside small weights and cache
+      const model = await load(tiny, { build, ...needs });
+      assert.ok(model.info.memoryBytes > 100 << 20, `${model.info.memoryBytes} bytes`);
+      assert.equal((await model.chat(PROMPT, { ...GREEDY, maxTokens: 4 })).tokens.length, 4);
+      await model.free();
+    });
+  }
 
   test('a freed model says so, at once and for answers under way', async () => {
     const model = await load(FILE);

@@ -13,9 +13,6 @@ import { Pace } from './pace.js';
 import { chooseBuild } from './probe.js';
 import { createMemory, instantiate, Wasm } from './wasm.js';
 
-// Beside the weights: a bound on the cache of one token, then activations, vocabulary and code.
-const CACHE_BYTES_PER_TOKEN = 80 << 10;
-const OTHER_BYTES = 128 << 20;
 const JOIN_MILLISECONDS = 1000;
 const STACK_BYTES = 256 << 10;
 
@@ -125,7 +122,7 @@ class Host {
       given ?? platform.compile(choice.build),
       openParts(parts, platform, settings, (progress) => this.#progress(progress)),
     ]);
-    const memory = createMemory(parallel, memoryLimit(bytesOf(files), settings));
+    const memory = createMemory(parallel);
     const wasm = new Wasm(await instantiate(module, memory), memory);
     const began = performance.now();
     const exact = settings.exact ?? false;
@@ -307,14 +304,4 @@ function cancelled() {
  */
 function newStack(wasm) {
   return ((wasm.allocate(STACK_BYTES) + STACK_BYTES) & ~15) >>> 0;
-}
-
-/**
- * @param {number} fileBytes
- * @param {import('./messages.js').EngineSettings} settings
- */
-function memoryLimit(fileBytes, { context = 2048, cacheTokens = 0, exact, cache }) {
-  const wide = cache === 'f32' || (exact && !cache) ? 2 : 1;
-  const tokens = Math.max(context, cacheTokens);
-  return fileBytes * 1.3 + wide * tokens * CACHE_BYTES_PER_TOKEN + OTHER_BYTES;
 }

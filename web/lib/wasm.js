@@ -10,7 +10,6 @@
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-const PAGE = 65536;
 // What the builds are linked for (tools/build-wasm.mjs).
 const INITIAL_PAGES = 32;
 const LARGEST_PAGES = 65536;
@@ -31,13 +30,19 @@ export async function instantiate(module, memory, stack) {
 }
 
 /**
+ * A small memory that can grow: what a model needs is known only when its header has come. The most
+ * is an address range, not yet memory; where there is no room for 4 GB of it, as on some phones,
+ * it is as much as there is.
  * @param {boolean} shared
- * @param {number} maximumBytes Some phones refuse a shared memory that could grow to 2 GB.
  */
-export function createMemory(shared, maximumBytes) {
-  const wanted = Math.ceil(maximumBytes / PAGE);
-  const maximum = Math.min(LARGEST_PAGES, Math.max(INITIAL_PAGES, wanted));
-  return new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum, shared });
+export function createMemory(shared) {
+  for (let maximum = LARGEST_PAGES; ; maximum >>= 1) {
+    try {
+      return new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum, shared });
+    } catch (error) {
+      if (!(error instanceof RangeError) || maximum <= INITIAL_PAGES) throw error;
+    }
+  }
 }
 
 export class Wasm {
