@@ -29,6 +29,8 @@ typedef struct bench {
   wick_pool *pool;
   bench_part prefill, decode;
   double bandwidth[MAX_ROUNDS];
+  uint64_t n_prompts;  /* prefills so far */
+  uint64_t peak_bytes; /* resident, after the first round */
 } bench;
 
 /* Step until n_wanted tokens have come (or all is done); counts them. */
@@ -95,7 +97,7 @@ static void end_part(bench *b, bench_part *part, int round, double begin, double
 /* Prompt tokens a second until every request has its first token. */
 static bool time_prefill(bench *b, int round, wick_error *error) {
   size_t n_tokens = 0;
-  random_prompts(b, (uint64_t)round + 2, b->n_prompt); /* no two alike: nothing is reused */
+  random_prompts(b, ++b->n_prompts + 1, b->n_prompt); /* no two alike: nothing is reused */
   begin_part(b);
   double begin = cli_now();
   if (!submit_all(b, b->n_prompt, 1, error)) return false;
@@ -118,15 +120,33 @@ static bool time_decode(bench *b, int round, wick_error *error) {
   return finish(b, error);
 }
 
-static bool measure(bench *b, wick_error *error) {
+static bool time_round(bench *b, int round, wick_error *error) {
+  if (b->n_decode && !time_decode(b, round, error)) return false;
+  return !b->n_prompt || time_prefill(b, round, error);
+}
+
+/* Memory to read, threads to read it. Only once the engine's own peak has been seen. */
+static bool prepare_reading(bench *b, wick_error *error) {
+  const wick_allocator *allocator = wick_allocator_default();
   size_t bytes = (size_t)b->session.info->weight_bytes;
-  /* Round -1 only warms up; its figures are written over. */
-  for (int i = -1; i < b->n_rounds; i++) {
-    int round = i < 0 ? 0 : i;
-    if (i == 0) b->prefill = b->decode = (bench_part){0};
-    b->bandwidth[round] = cli_read_bandwidth(b->pool, b->memory, bytes);
-    if (b->n_decode && !time_decode(b, round, error)) return false;
-    if (b->n_prompt && i >= 0 && !time_prefill(b, round, error)) return false;
+  b->memory = wick_allocate(allocator, bytes, WICK_ALIGNMENT);
+  if (!b->memory) {
+    wick_fail(error, WICK_ERROR_MEMORY, "no memory to measure with");
+    return false;
+  }
+  for (size_t i = 0; i < bytes / sizeof *b->memory; i++) b->memory[i] = i;
+  return wick_pool_new(allocator, b->session.n_threads, &b->pool, error) == WICK_OK;
+}
+
+static bool measure(bench *b, wick_error *error) {
+  if (!time_round(b, 0, error)) return false; /* warms up */
+  b->peak_bytes = cli_peak_bytes();
+  b->prefill = b->decode = (bench_part){0};
+  if (!prepare_reading(b, error)) return false;
+  for (int i = 0; i < b->n_rounds; i++) {
+    size_t bytes = (size_t)b->session.info->weight_bytes;
+    b->bandwidth[i] = cli_read_bandwidth(b->pool, b->memory, bytes);
+    if (!time_round(b, i, error)) return false;
   }
   return true;
 }
@@ -195,8 +215,9 @@ static void print_json(const bench *b, const bench_result *r) {
            (double)info->weight_bytes, step_cache_bytes(b), r->read * 1e-9,
            r->read / r->bandwidth.median);
   }
-  printf(",\"memory_bytes\":{\"weights\":%.0f,\"cache\":%.0f,\"work\":%.0f}",
-         (double)info->weight_bytes, (double)b->engine.cache_bytes, (double)b->engine.work_bytes);
+  printf(",\"memory_bytes\":{\"weights\":%.0f,\"cache\":%.0f,\"work\":%.0f,\"peak\":%.0f}",
+         (double)info->weight_bytes, (double)b->engine.cache_bytes, (double)b->engine.work_bytes,
+         (double)b->peak_bytes);
   if (b->profile && b->n_prompt)
     print_stages_json(b, "prefill", &b->prefill, b->n_prompt * b->n_batch);
   if (b->profile && b->n_decode) print_stages_json(b, "decode", &b->decode, b->n_decode);
@@ -220,9 +241,9 @@ static void print_text(const bench *b, const bench_result *r) {
         (double)info->weight_bytes * 1e-6, step_cache_bytes(b) * 1e-6, r->read * 1e-9,
         100 * r->read / r->bandwidth.median, r->bandwidth.median * 1e-9);
   }
-  printf("  memory: weights %.1f MB, cache %.1f MB, work %.1f MB\n",
+  printf("  memory: weights %.1f MB, cache %.1f MB, work %.1f MB, peak of all %.1f MB\n",
          (double)info->weight_bytes * 1e-6, (double)b->engine.cache_bytes * 1e-6,
-         (double)b->engine.work_bytes * 1e-6);
+         (double)b->engine.work_bytes * 1e-6, (double)b->peak_bytes * 1e-6);
   if (b->profile && b->n_prompt)
     print_stages(b, "one token of prefill", &b->prefill, b->n_prompt * b->n_batch);
   if (b->profile && b->n_decode) print_stages(b, "one step of decode", &b->decode, b->n_decode);
@@ -240,7 +261,7 @@ static void print_result(bench *b) {
     print_text(b, &r);
 }
 
-/* An engine for the batch, room for prompts, memory to read, threads to read it. */
+/* An engine for the batch, room for prompts. */
 static int prepare(bench *b) {
   int longest = b->n_depth + b->n_decode + 1;
   if (longest < b->n_prompt + 1) longest = b->n_prompt + 1;
@@ -249,17 +270,8 @@ static int prepare(bench *b) {
   int status = cli_session_start(&b->session, n_context, b->n_batch, 2 * b->n_batch);
   if (status != CLI_OK) return status;
   b->engine = wick_engine_get_info(b->session.engine);
-  const wick_allocator *allocator = wick_allocator_default();
-  size_t bytes = (size_t)b->session.info->weight_bytes;
   b->ids = calloc((size_t)b->n_batch * (size_t)longest, sizeof *b->ids);
-  b->memory = wick_allocate(allocator, bytes, WICK_ALIGNMENT);
-  wick_error error;
-  if (!b->ids || !b->memory) return cli_fail("no memory to measure with");
-  if (wick_pool_new(allocator, b->session.n_threads, &b->pool, &error) != WICK_OK) {
-    return cli_fail_with(&error);
-  }
-  for (size_t i = 0; i < bytes / sizeof *b->memory; i++) b->memory[i] = i;
-  return CLI_OK;
+  return b->ids ? CLI_OK : cli_fail("no memory to measure with");
 }
 
 int wick_command_bench(int argc, char **argv) {

@@ -139,5 +139,7 @@ bool cli_tokenize_chat(const wick_model *model, const wick_message *messages, si
 int cli_count_cores(void);
 /* Seconds of a clock that never goes back. */
 double cli_now(void);
+/* The most memory that this process has had resident so far. */
+uint64_t cli_peak_bytes(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* How many cores there are to use, and what time it is. More threads than cores cost more than they
- * bring: two hardware threads of one core share its arithmetic units. */
+/* How many cores there are to use, what time it is, what memory it took. More threads than cores
+ * cost more than they bring: two hardware threads of one core share its arithmetic units. */
 #if defined(__linux__)
 #define _GNU_SOURCE /* sched_getaffinity */
 #include <sched.h>
@@ -10,15 +10,24 @@
 #endif
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "core/clock.h"
 
 double cli_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+  return (double)wick_nanoseconds() * 1e-9;
+}
+
+uint64_t cli_peak_bytes(void) {
+  struct rusage usage = {0};
+  getrusage(RUSAGE_SELF, &usage);
+#if defined(__APPLE__)
+  return (uint64_t)usage.ru_maxrss;
+#else
+  return (uint64_t)usage.ru_maxrss * 1024;
+#endif
 }
 
 #if defined(__linux__)

@@ -65,6 +65,9 @@ typedef struct wick_load_options {
   uint32_t levels;                 /* mask of WICK_LEVEL_*; 0: all that this CPU has */
   bool exact;                      /* keep weights for float32 arithmetic (--exact) */
   int n_threads;                   /* threads that pack weights, at most 64; 0 or 1: the caller's */
+  /* Told of bytes of a mapped file that have been packed and are not read again, so that their
+   * pages may go; or NULL. */
+  void (*forget)(const void *bytes, size_t n_bytes);
 } wick_load_options;
 
 /* Instruction-set levels that a mask can name. On wasm the build decides. */

@@ -1,5 +1,5 @@
 /* See file_map.h. POSIX mmap. */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* madvise */
 #include "file_map.h"
 
 #include <errno.h>
@@ -36,6 +36,12 @@ wick_status wick_file_map_open(const char *path, wick_file_map *out, wick_error 
   close(descriptor); /* the mapping stays */
   if (status != WICK_OK) *out = (wick_file_map){0};
   return status;
+}
+
+void wick_file_map_forget(const void *bytes, size_t n_bytes) {
+  /* A mapping is of whole pages: rounding outwards only forgets what can be read again. */
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)bytes & ~(page - 1);
+  madvise((void *)begin, n_bytes + ((uintptr_t)bytes - begin), MADV_DONTNEED);
 }
 
 void wick_file_map_close(wick_file_map *map) {

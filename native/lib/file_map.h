@@ -12,6 +12,8 @@ typedef struct wick_file_map {
 /* path must name a regular file. The file must not shrink while it is mapped: the operating system
  * ends a process that touches what is gone. */
 wick_status wick_file_map_open(const char *path, wick_file_map *out, wick_error *error);
+/* Let the system take the pages of these bytes of a map back; they are read again when needed. */
+void wick_file_map_forget(const void *bytes, size_t n_bytes);
 void wick_file_map_close(wick_file_map *map); /* closing twice is harmless */
 
 #endif

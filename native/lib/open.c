@@ -79,8 +79,10 @@ static wick_status load(const source *from, const wick_load_options *options, wi
     free(list);
     return wick_fail(error, WICK_ERROR_MEMORY, "%s: no memory for its maps", from->given);
   }
+  wick_load_options own = options ? *options : (wick_load_options){0};
+  if (!own.forget) own.forget = wick_file_map_forget;
   wick_loader *loader = NULL;
-  wick_status status = wick_loader_new(options, &loader, error);
+  wick_status status = wick_loader_new(&own, &loader, error);
   if (status == WICK_OK) status = load_files(loader, list, from, error);
   if (status == WICK_OK) status = wick_loader_finish(loader, out, error);
   wick_loader_free(loader);

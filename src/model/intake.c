@@ -199,6 +199,9 @@ wick_status wick_intake_take(wick_intake *intake, const uint8_t *bytes, uint64_t
         taken = entry->offset - intake->at < n ? entry->offset - intake->at : n;
       } else {
         WICK_TRY(take_tensor_bytes(intake, bytes, n, &taken, error));
+        const wick_matrix *matrix = intake->tensors[intake->current].target.matrix;
+        if (intake->mapped && intake->forget && matrix && !is_in_place(intake, matrix))
+          intake->forget(bytes, (size_t)taken);
         if (intake->tensor_at == entry->n_bytes) {
           intake->current++;
           intake->tensor_at = 0;

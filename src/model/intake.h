@@ -14,10 +14,11 @@ typedef struct wick_intake {
   const wick_allocator *allocator;
   wick_model *model;
   wick_pool *pool;
-  const char *name;           /* the file's */
-  bool mapped;                /* bytes stay where they are until the model is freed */
-  wick_arena arena;           /* the file's table, and tensors */
-  wick_bound_tensor *tensors; /* in order of offset */
+  const char *name; /* the file's */
+  bool mapped;      /* bytes stay where they are until the model is freed */
+  void (*forget)(const void *bytes, size_t n_bytes); /* of wick_load_options */
+  wick_arena arena;                                  /* the file's table, and tensors */
+  wick_bound_tensor *tensors;                        /* in order of offset */
   size_t n_tensors, current;
   uint64_t at;        /* position in the file */
   uint64_t tensor_at; /* bytes of the current tensor taken, staged ones included */

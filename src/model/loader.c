@@ -62,7 +62,8 @@ wick_status wick_loader_new(const wick_load_options *options, wick_loader **out,
                           .chat_template = empty};
   *model = (wick_model){.allocator = allocator, .exact = options->exact};
   wick_arena_init(&model->arena, allocator);
-  loader->intake = (wick_intake){.allocator = allocator, .model = model, .staged = empty};
+  loader->intake = (wick_intake){
+      .allocator = allocator, .model = model, .staged = empty, .forget = options->forget};
   wick_arena_init(&loader->intake.arena, allocator);
   wick_kernels_select(&model->kernels, options->levels);
   wick_status status = wick_pool_new(allocator, options->n_threads, &loader->pool, error);

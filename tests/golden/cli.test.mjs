@@ -309,6 +309,8 @@ test('bench and probe: their JSON', { skip: noCommand }, () => {
   // Two layers of two KV heads of 16 values, K and V, in half floats.
   const perToken = 2 * 2 * 16 * 2 * 2;
   assert.equal(profile.cache_bytes_per_step, (40 + 4 / 2) * perToken);
+  const { weights, cache, work, peak } = profile.memory_bytes;
+  assert.ok(peak > weights + work && cache === perToken * Math.ceil((2 * 45) / 32) * 32);
   const decodeOnly = JSON.parse(succeed([...profiled, '-p', '0', '--json']).stdout);
   assert.deepEqual(['prefill' in decodeOnly, 'decode' in decodeOnly], [false, true]);
 

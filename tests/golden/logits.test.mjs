@@ -1,6 +1,7 @@
 // The engine against PyTorch: logits, greedy tokens, hidden states and losses on equal weights, for the
 // tiny model, the tiny random ones and, where it has been fetched, SmolLM2-135M-Instruct.
 import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import {
@@ -161,6 +162,12 @@ describe('SmolLM2-135M-Instruct', { skip: real ? false : 'the model is not in mo
       file,
       cases.find((/** @type {any} */ c) => c.name === 'capital'),
     );
+  });
+  test('memory at its peak: the file, the KV cache and 32 MB', () => {
+    const args = ['bench', file, '-p', '64', '-n', '4', '-r', '1', '--json'];
+    const { cache, peak } = JSON.parse(wick(args)).memory_bytes;
+    const limit = statSync(file).size + cache + 32 * 2 ** 20;
+    assert.ok(peak <= limit, `expected at most ${limit} bytes, found ${peak}`);
   });
   test('a bf16 folder that the command converts', () =>
     inTemporaryFolder((folder) => {
